@@ -1,0 +1,86 @@
+"""What a trained model says of rows: the posterior of y, the mean of z, the ELBO; and the rows it makes up.
+
+Rows pass in batches of one fixed shape, the last one padded, so that no number of rows compiles anew and a row's answer
+does not depend on the rows beside it.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from newfound.features import Scaling
+from newfound.models import DeepGenerativeModel
+from newfound.models.objective import terms_given_y
+from newfound.models.randomness import key_of
+
+BATCH = 512
+ELBO_SAMPLES = 4  # draws of z for each row and component
+
+
+def in_batches(function: Callable[[np.ndarray], Array], X: np.ndarray) -> np.ndarray:
+    """`function` of every row of X, from calls on exactly BATCH rows."""
+    answers = []
+    for i in range(0, len(X), BATCH):
+        rows = X[i : i + BATCH]
+        padding = np.zeros((BATCH - len(rows), *rows.shape[1:]), rows.dtype)
+        answers.append(np.asarray(function(np.concatenate([rows, padding])))[: len(rows)])
+    return np.concatenate(answers)
+
+
+@jax.jit
+def component_probabilities(model: DeepGenerativeModel, rows: Array, scaling: Scaling) -> Float[Array, "batch K"]:
+    """q(y | x)."""
+    return jnp.exp(jax.vmap(model.log_q_y)(scaling.apply(rows)))
+
+
+@jax.jit
+def latent_means(model: DeepGenerativeModel, rows: Array, scaling: Scaling) -> Float[Array, "batch d_z"]:
+    """E_{q(z, y | x)} z = Σ_k q(k | x) μ(x, k)."""
+
+    def mean(x: Float[Array, " d_x"]) -> Float[Array, " d_z"]:
+        means = jax.vmap(lambda y: model.q_z(x, y).mean)(jnp.eye(model.log_p_y.size))
+        return jnp.exp(model.log_q_y(x)) @ means
+
+    return jax.vmap(mean)(scaling.apply(rows))
+
+
+@jax.jit
+def elbos(
+    model: DeepGenerativeModel, rows: Array, scaling: Scaling, epsilon: Float[Array, "n_z d_z"]
+) -> Float[Array, " batch"]:
+    """L_u(x), exact over y; over z by the same `epsilon` for every row, so that equal rows score equally."""
+
+    def elbo(x: Float[Array, " d_x"]) -> Float[Array, ""]:
+        log_q = model.log_q_y(x)
+        one_hots = jnp.eye(log_q.size)
+        reconstruction, kl_z = jax.vmap(lambda y: terms_given_y(model, x, y, epsilon))(one_hots)
+        return jnp.sum(jnp.exp(log_q) * (reconstruction - kl_z + model.log_p_y - log_q))
+
+    return jax.lax.map(elbo, scaling.apply(rows), batch_size=32)
+
+
+def shared_noise(model: DeepGenerativeModel) -> Float[Array, "n_z d_z"]:
+    """The draws of N(0, I) that `elbos` uses for every row."""
+    return jax.random.normal(key_of(0), (ELBO_SAMPLES, model.latent_dim))
+
+
+@partial(jax.jit, static_argnames="as_means")
+def generated(
+    model: DeepGenerativeModel,
+    ys: Float[Array, "n K"],
+    epsilon: Float[Array, "n d_z"],
+    key: Key[Array, ""],
+    *,
+    as_means: bool,
+) -> Float[Array, "n d_x"]:
+    """A row of p(x | y, z) at z = μ(y) + Σ(y)^½ ε for each y and ε: its mean, or a draw."""
+
+    def one(y: Float[Array, " K"], epsilon: Float[Array, " d_z"], key: Key[Array, ""]) -> Float[Array, " d_x"]:
+        output = model.p_x(y, model.p_z(y).reparameterise(epsilon))
+        return model.likelihood.mean(output) if as_means else model.likelihood.sample(output, key)
+
+    return jax.vmap(one)(ys, epsilon, jax.random.split(key, len(ys)))

@@ -1,0 +1,117 @@
+"""What the paper's two models share: the posterior, and the parts a model must add.
+
+A model is written for one row: x of d_x features, y a point of the K-simplex (one-hot, or a relaxed sample of one),
+z of d_z latent dimensions. `jax.vmap` makes the batch.
+"""
+
+from abc import abstractmethod
+from functools import partial
+from typing import NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from newfound.models.likelihoods import Likelihood, likelihood_of
+from newfound.models.networks import Mlp
+
+
+class Gaussian(NamedTuple):
+    """N(mean, diag exp(log_var))."""
+
+    mean: Float[Array, " d_z"]
+    log_var: Float[Array, " d_z"]
+
+    def reparameterise(self, epsilon: Float[Array, " d_z"]) -> Float[Array, " d_z"]:
+        """Z = μ + Σ^½ ε."""
+        return self.mean + jnp.exp(0.5 * self.log_var) * epsilon
+
+
+class Architecture(NamedTuple):
+    """Everything that decides a model's shape. Hashable: fits of the same architecture share their compiled code."""
+
+    model: str  # a name in `newfound.models.MODELS`
+    n_features: int  # d_x
+    n_components: int  # K
+    latent_dim: int  # d_z
+    hidden: tuple[int, ...]
+    likelihood: str
+    activation: str = "relu"
+    kernel_sd: float | None = None  # of N(0, sd²) kernels; None is Glorot's
+
+
+class DeepGenerativeModel(eqx.Module):
+    """p(x, y, z) with the posterior q(z, y | x) = q(z | x, y) q(y | x)."""
+
+    log_p_y: Float[Array, " K"]
+    classifier: Mlp
+    encoder: Mlp
+    decoder: Mlp
+    likelihood: Likelihood
+
+    @property
+    def latent_dim(self) -> int:
+        return self.encoder.output_biases[0].size
+
+    @classmethod
+    @abstractmethod
+    def init(
+        cls,
+        key: Key[Array, ""],
+        architecture: Architecture,
+        log_p_y: Float[Array, " K"],
+        sigma: Float[Array, ""],
+    ) -> Self:
+        """A model with fresh parameters; for `sigma` see `likelihood_of`."""
+
+    @abstractmethod
+    def p_z(self, y: Float[Array, " K"]) -> Gaussian:
+        """p(z | y)."""
+
+    @abstractmethod
+    def p_x(self, y: Float[Array, " K"], z: Float[Array, " d_z"]) -> Float[Array, " d_x"]:
+        """p(x | y, z), as the decoder's output: the likelihood says what it means."""
+
+    def log_q_y(self, x: Float[Array, " d_x"]) -> Float[Array, " K"]:
+        """Log q(y | x) = log Cat(y | π(x)), of every component."""
+        (logits,) = self.classifier(x)
+        return jax.nn.log_softmax(logits)
+
+    def q_z(self, x: Float[Array, " d_x"], y: Float[Array, " K"]) -> Gaussian:
+        """q(z | x, y) = N(z | μ(x, y), Σ(x, y))."""
+        return Gaussian(*self.encoder(x, y))
+
+
+def shared_parts(
+    key: Key[Array, ""],
+    architecture: Architecture,
+    decoder_inputs: tuple[int, ...],
+    sigma: Float[Array, ""],
+) -> dict:
+    """The networks of the paper's Appendix C; only the decoder's inputs differ between models."""
+    d_x, n_components, d_z = architecture.n_features, architecture.n_components, architecture.latent_dim
+    classifier_key, encoder_key, decoder_key = jax.random.split(key, 3)
+    network = partial(
+        Mlp.init,
+        hidden=architecture.hidden,
+        activation=architecture.activation,
+        kernel_sd=architecture.kernel_sd,
+    )
+    return {
+        "classifier": network(classifier_key, inputs=(d_x,), outputs=(n_components,)),
+        "encoder": network(encoder_key, inputs=(d_x, n_components), outputs=(d_z, d_z)),
+        "decoder": network(decoder_key, inputs=decoder_inputs, outputs=(d_x,)),
+        "likelihood": likelihood_of(architecture.likelihood, d_x, sigma),
+    }
+
+
+def log_prior(label_counts: np.ndarray, n_new: int, known_mass: float) -> np.ndarray:
+    """Log p(y): known classes share `known_mass` in proportion to their labels, new components share the rest evenly."""
+    n_known = len(label_counts)
+    if n_known == 0 or n_new == 0:
+        known_mass = float(n_new == 0)
+    known = known_mass * label_counts / max(label_counts.sum(), 1)
+    new = np.full(n_new, (1 - known_mass) / max(n_new, 1))
+    return np.log(np.concatenate([known, new])).astype(np.float32)

@@ -1,0 +1,45 @@
+"""The Gaussian-mixture deep generative model (GM-DGM), the paper's section IV-A."""
+
+from typing import Self
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from newfound.models.base import Architecture, DeepGenerativeModel, Gaussian, shared_parts
+
+
+class GaussianMixtureDGM(DeepGenerativeModel):
+    """p(x, y, z) = p(x | z) p(z | y) p(y):  each value of y is one Gaussian of a mixture in z.
+
+    p(y)     = Cat(y | π)                       `log_p_y`
+    p(z | y) = N(z | μ(y), Σ(y))                `component_mean`, `component_log_var`: a look-up table
+    p(x | z) = the likelihood at decoder(z)     `decoder`, `likelihood`
+    """
+
+    component_mean: Float[Array, "K d_z"]
+    component_log_var: Float[Array, "K d_z"]
+
+    @classmethod
+    def init(
+        cls,
+        key: Key[Array, ""],
+        architecture: Architecture,
+        log_p_y: Float[Array, " K"],
+        sigma: Float[Array, ""],
+    ) -> Self:
+        parts_key, table_key = jax.random.split(key)
+        table = (architecture.n_components, architecture.latent_dim)
+        return cls(
+            log_p_y=log_p_y,
+            **shared_parts(parts_key, architecture, (architecture.latent_dim,), sigma),
+            component_mean=jax.random.normal(table_key, table),
+            component_log_var=jnp.zeros(table),
+        )
+
+    def p_z(self, y: Float[Array, " K"]) -> Gaussian:
+        return Gaussian(y @ self.component_mean, y @ self.component_log_var)
+
+    def p_x(self, y: Float[Array, " K"], z: Float[Array, " d_z"]) -> Float[Array, " d_x"]:
+        (output,) = self.decoder(z)
+        return output

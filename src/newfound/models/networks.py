@@ -1,0 +1,66 @@
+"""The one kind of network the models are made of: a small multi-layer perceptron."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+ACTIVATIONS = {"relu": jax.nn.relu, "gelu": jax.nn.gelu, "silu": jax.nn.silu, "tanh": jnp.tanh}
+
+
+class Mlp(eqx.Module):
+    """h₁ = a(Σᵢ uᵢ Wᵢ + b₁),  h₂ = a(h₁ W₂ + b₂), …,  outputⱼ = h Vⱼ + cⱼ.
+
+    Every input has a kernel of its own, which is the same as one kernel for all of them joined. It lets `vmap` over y
+    compute the part of x, much the larger, only once. All outputs share the hidden layers, as the mean and variance
+    of the paper's Appendix C do.
+    """
+
+    input_kernels: tuple[Float[Array, "hidden input"], ...]
+    hidden_kernels: tuple[Float[Array, "above below"], ...]
+    hidden_biases: tuple[Float[Array, " hidden"], ...]
+    output_kernels: tuple[Float[Array, "output hidden"], ...]
+    output_biases: tuple[Float[Array, " output"], ...]
+    activation: str = eqx.field(static=True)
+
+    @classmethod
+    def init(
+        cls,
+        key: Key[Array, ""],
+        inputs: tuple[int, ...],
+        hidden: tuple[int, ...],
+        outputs: tuple[int, ...],
+        activation: str = "relu",
+        kernel_sd: float | None = None,
+    ) -> "Mlp":
+        """Kernels are Glorot's, or N(0, kernel_sd²) as the paper prints; biases are zero."""
+        keys = iter(jax.random.split(key, len(inputs) + len(hidden) + len(outputs)))
+        fan_in = sum(inputs)
+        return cls(
+            input_kernels=tuple(_kernel(next(keys), hidden[0], n, fan_in, kernel_sd) for n in inputs),
+            hidden_kernels=tuple(
+                _kernel(next(keys), above, below, below, kernel_sd)
+                for below, above in zip(hidden[:-1], hidden[1:], strict=True)
+            ),
+            hidden_biases=tuple(jnp.zeros(n) for n in hidden),
+            output_kernels=tuple(_kernel(next(keys), n, hidden[-1], hidden[-1], kernel_sd) for n in outputs),
+            output_biases=tuple(jnp.zeros(n) for n in outputs),
+            activation=activation,
+        )
+
+    def __call__(self, *inputs: Float[Array, " _"]) -> tuple[Float[Array, " _"], ...]:
+        activate = ACTIVATIONS[self.activation]
+        h = sum(u @ kernel.T for kernel, u in zip(self.input_kernels, inputs, strict=True))
+        h = activate(h + self.hidden_biases[0])
+        for kernel, bias in zip(self.hidden_kernels, self.hidden_biases[1:], strict=True):
+            h = activate(h @ kernel.T + bias)
+        return tuple(
+            h @ kernel.T + bias for kernel, bias in zip(self.output_kernels, self.output_biases, strict=True)
+        )
+
+
+def _kernel(
+    key: Key[Array, ""], n_out: int, n_in: int, fan_in: int, sd: float | None
+) -> Float[Array, "{n_out} {n_in}"]:
+    glorot = (2 / (fan_in + n_out)) ** 0.5
+    return (glorot if sd is None else sd) * jax.random.normal(key, (n_out, n_in))

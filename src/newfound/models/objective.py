@@ -1,0 +1,137 @@
+"""The objective: evidence lower bounds for rows with and without a label, and the classifier's reward.
+
+    maximise  E_labelled [ L_l(x, y) + α log q(y | x) ]  +  E_unlabelled [ L_u(x) ]
+
+    L_l(x, y) = E_{z ~ q(z|x,y)} log [ p(x, y, z) / q(z | x, y) ]
+    L_u(x)    = E_{z,y ~ q(z,y|x)} log [ p(x, y, z) / q(z, y | x) ]
+
+(The paper prints −α; a classifier is to be rewarded for log q(y | x), so the sign here is +.)
+
+Both bounds are one formula. Let w be what is known of y: one-hot where a row has a label, q(y | x) where it has none.
+
+    L(x) = E_{y ~ w} [ E_{z ~ q(z|x,y)} log p(x | y, z) − KL(q(z | x, y) ‖ p(z | y)) ] − KL(w ‖ p(y))
+
+With w one-hot the last term is −log p(y), and L is L_l; with w = q(y | x) it is L_u. So every row carries a label or
+−1, and one pass serves both kinds.
+"""
+
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from newfound.models.base import DeepGenerativeModel, Gaussian
+
+UNLABELLED = -1
+
+
+class Expectation(NamedTuple):
+    """How the expectations over y and z are taken. Hashable: it is part of what is compiled."""
+
+    over_y: Literal["gumbel", "exact"] = "gumbel"
+    n_y_samples: int = 1
+    n_z_samples: int = 1
+
+
+class Knobs(NamedTuple):
+    """Numbers of the objective that may change without compiling anew."""
+
+    alpha: Float[Array, ""]
+    temperature: Float[Array, ""]
+
+
+class Terms(NamedTuple):
+    """The objective's terms for one row: objective = reconstruction − kl_z − kl_y + α · log_q_label."""
+
+    reconstruction: Float[Array, "*batch"]
+    kl_z: Float[Array, "*batch"]
+    kl_y: Float[Array, "*batch"]
+    log_q_label: Float[Array, "*batch"]
+
+    @property
+    def elbo(self) -> Float[Array, "*batch"]:
+        return self.reconstruction - self.kl_z - self.kl_y
+
+    def objective(self, alpha: Float[Array, ""]) -> Float[Array, "*batch"]:
+        return self.elbo + alpha * self.log_q_label
+
+
+def row_terms(
+    model: DeepGenerativeModel,
+    x: Float[Array, " d_x"],
+    label: Int[Array, ""],
+    key: Key[Array, ""],
+    temperature: Float[Array, ""],
+    expectation: Expectation,
+) -> Terms:
+    """The terms of L(x), and log q(label | x), for one row with its label or −1."""
+    y_key, z_key = jax.random.split(key)
+    log_q = model.log_q_y(x)
+    log_p = jax.lax.stop_gradient(model.log_p_y)
+    is_labelled = label != UNLABELLED
+    one_hot = jax.nn.one_hot(label, log_q.size)  # all zeros where there is no label
+    w = jnp.where(is_labelled, one_hot, jnp.exp(log_q))
+    log_w = jnp.where(is_labelled, 0.0, log_q)  # only read where w > 0
+
+    if expectation.over_y == "exact":
+        ys, weights = jnp.eye(log_q.size), w
+    else:
+        relaxed = gumbel_softmax(log_q, y_key, temperature, expectation.n_y_samples)
+        ys = jnp.where(is_labelled, one_hot[None], relaxed)
+        weights = jnp.full(expectation.n_y_samples, 1 / expectation.n_y_samples)
+
+    epsilon = jax.random.normal(z_key, (len(ys), expectation.n_z_samples, model.latent_dim))
+    reconstruction, kl_z = jax.vmap(terms_given_y, (None, None, 0, 0))(model, x, ys, epsilon)
+    return Terms(
+        reconstruction=weights @ reconstruction,
+        kl_z=weights @ kl_z,
+        kl_y=jnp.sum(w * (log_w - log_p)),
+        log_q_label=jnp.sum(one_hot * log_q),
+    )
+
+
+def terms_given_y(
+    model: DeepGenerativeModel,
+    x: Float[Array, " d_x"],
+    y: Float[Array, " K"],
+    epsilon: Float[Array, "n_z d_z"],
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """E_{z ~ q(z|x,y)} log p(x | y, z), by samples, and KL(q(z | x, y) ‖ p(z | y)), in closed form."""
+    q_z = model.q_z(x, y)
+
+    def log_p_x(epsilon: Float[Array, " d_z"]) -> Float[Array, ""]:
+        return model.likelihood.log_prob(x, model.p_x(y, q_z.reparameterise(epsilon)))
+
+    return jnp.mean(jax.vmap(log_p_x)(epsilon)), gaussian_kl(q_z, model.p_z(y))
+
+
+def gaussian_kl(q: Gaussian, p: Gaussian) -> Float[Array, ""]:
+    """KL(q ‖ p) = ½ Σ [ log σ_p² − log σ_q² − 1 + (σ_q² + (μ_q − μ_p)²) / σ_p² ]."""
+    squared = jnp.exp(q.log_var) + jnp.square(q.mean - p.mean)
+    return 0.5 * jnp.sum(p.log_var - q.log_var - 1.0 + squared * jnp.exp(-p.log_var))
+
+
+def gumbel_softmax(
+    log_q: Float[Array, " K"], key: Key[Array, ""], temperature: Float[Array, ""], n_samples: int
+) -> Float[Array, "n K"]:
+    """Relaxed samples of y ~ q(y | x):  softmax((log q + Gumbel noise) / temperature)."""
+    gumbel = jax.random.gumbel(key, (n_samples, log_q.size))
+    return jax.nn.softmax((log_q[None] + gumbel) / temperature)
+
+
+def batch_terms(
+    model: DeepGenerativeModel,
+    rows: Float[Array, "batch d_x"],
+    labels: Int[Array, " batch"],
+    key: Key[Array, ""],
+    temperature: Float[Array, ""],
+    expectation: Expectation,
+) -> Terms:
+    """The terms of each row of a training batch, each row drawn afresh from its likelihood."""
+
+    def terms(x: Float[Array, " d_x"], label: Int[Array, ""], key: Key[Array, ""]) -> Terms:
+        draw_key, terms_key = jax.random.split(key)
+        return row_terms(model, model.likelihood.draw(x, draw_key), label, terms_key, temperature, expectation)
+
+    return jax.vmap(terms)(rows, labels, jax.random.split(key, len(rows)))

@@ -1,0 +1,35 @@
+"""The semi-supervised variational auto-encoder (SSVAE), Kingma's M2: the paper's section II-B."""
+
+from typing import Self
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from newfound.models.base import Architecture, DeepGenerativeModel, Gaussian, shared_parts
+
+
+class SemiSupervisedVAE(DeepGenerativeModel):
+    """p(x, y, z) = p(x | y, z) p(y) p(z):  y and z are independent causes of x.
+
+    p(y)        = Cat(y | π)                         `log_p_y`
+    p(z)        = N(z | 0, I)
+    p(x | y, z) = the likelihood at decoder(z, y)    `decoder`, `likelihood`
+    """
+
+    @classmethod
+    def init(
+        cls,
+        key: Key[Array, ""],
+        architecture: Architecture,
+        log_p_y: Float[Array, " K"],
+        sigma: Float[Array, ""],
+    ) -> Self:
+        decoder_inputs = (architecture.latent_dim, architecture.n_components)
+        return cls(log_p_y=log_p_y, **shared_parts(key, architecture, decoder_inputs, sigma))
+
+    def p_z(self, y: Float[Array, " K"]) -> Gaussian:
+        return Gaussian(jnp.zeros(self.latent_dim), jnp.zeros(self.latent_dim))
+
+    def p_x(self, y: Float[Array, " K"], z: Float[Array, " d_z"]) -> Float[Array, " d_x"]:
+        (output,) = self.decoder(z, y)
+        return output

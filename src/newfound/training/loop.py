@@ -1,0 +1,230 @@
+"""Training many seeds at once, from rows to results."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from newfound.features import Scaling
+from newfound.models import Architecture, DeepGenerativeModel
+from newfound.models.objective import UNLABELLED, Expectation
+from newfound.models.randomness import key_of
+from newfound.training.batches import BatchStream, Chunk, make_chunk, prefetch
+from newfound.training.runs import Ending, RunResult, Runs
+from newfound.training.steps import Knobs, StepInfo, heldout_batch, init_states, train_chunk
+
+STEPS_PER_CHUNK = 32
+CHUNKS_BETWEEN_EVALUATIONS = 4  # at least, however small an epoch is
+HELDOUT_BATCH = 512  # held-out rows are padded to whole batches, so that their number is in no compiled shape
+
+
+class TrainingData(NamedTuple):
+    """Rows in their own dtype, their labels (UNLABELLED where there is none), and which rows are held out."""
+
+    X: np.ndarray
+    labels: np.ndarray
+    training: np.ndarray  # row numbers
+    heldout: np.ndarray  # row numbers
+    scaling: Scaling
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The settings of training that are not the model's."""
+
+    batch_size: int
+    max_epochs: int
+    warm_epochs: int
+    learning_rate: float
+    alpha: float
+    temperature: float
+    max_gradient_norm: float
+    expectation: Expectation
+    max_halvings: int = 8
+    patience: int | None = None  # evaluations without a better held-out ELBO before a run ends
+
+    @property
+    def knobs(self) -> Knobs:
+        numbers = self.alpha, self.temperature, self.max_gradient_norm
+        return Knobs(*(jnp.asarray(number, jnp.float32) for number in numbers))
+
+
+class Moment(NamedTuple):
+    """What someone who watches is told at every evaluation."""
+
+    step: int
+    n_steps: int
+    is_warming: bool
+    loss: float
+    heldout_accuracy: float  # on the labels that were held out; nan where there are none
+
+
+class Schedule(NamedTuple):
+    """How many steps there are and how fast each learns: flat while warming, then a cosine down to nothing."""
+
+    warm_steps: int
+    n_steps: int
+    learning_rate: float
+    steps_between_evaluations: int
+
+    @classmethod
+    def of(cls, plan: Plan, rows_per_epoch: int, *, is_warm: bool) -> "Schedule":
+        steps_per_epoch = math.ceil(rows_per_epoch / plan.batch_size)
+        warm_steps = _whole_chunks(plan.warm_epochs * steps_per_epoch) if is_warm else 0
+        return cls(
+            warm_steps=warm_steps,
+            n_steps=warm_steps + _whole_chunks(plan.max_epochs * steps_per_epoch),
+            learning_rate=plan.learning_rate,
+            steps_between_evaluations=_whole_chunks(
+                max(steps_per_epoch, CHUNKS_BETWEEN_EVALUATIONS * STEPS_PER_CHUNK)
+            ),
+        )
+
+    def rates(self, first_step: int) -> np.ndarray:
+        """The learning rates of the chunk that begins at `first_step`."""
+        steps = np.arange(first_step, first_step + STEPS_PER_CHUNK)
+        progress = np.maximum(steps - self.warm_steps, 0) / (self.n_steps - self.warm_steps)
+        return (self.learning_rate * 0.5 * (1 + np.cos(np.pi * progress))).astype(np.float32)
+
+    def evaluates_at(self, step: int) -> bool:
+        return step in (self.warm_steps, self.n_steps) or step % self.steps_between_evaluations == 0
+
+
+def _whole_chunks(n_steps: int) -> int:
+    return math.ceil(n_steps / STEPS_PER_CHUNK) * STEPS_PER_CHUNK
+
+
+class HeldOut:
+    """The rows that no step trains on, and how well every run does on them."""
+
+    def __init__(self, data: TrainingData, plan: Plan):
+        self.data, self.plan = data, plan
+        self.is_labelled = data.labels[data.heldout] != UNLABELLED
+
+    def score(self, models: DeepGenerativeModel) -> tuple[np.ndarray, np.ndarray]:
+        """Mean ELBO, and accuracy on the held-out labels, of every run; nan where there is nothing to score."""
+        rows = self.data.heldout
+        if len(rows) == 0:
+            nothing = np.full(models.log_p_y.shape[0], np.nan)
+            return nothing, nothing
+        batches = [self._score(models, rows[i : i + HELDOUT_BATCH]) for i in range(0, len(rows), HELDOUT_BATCH)]
+        elbo, component = (np.concatenate(parts, axis=1) for parts in zip(*batches, strict=True))
+        is_right = (component == self.data.labels[rows])[:, self.is_labelled]
+        accuracy = is_right.mean(axis=1) if self.is_labelled.any() else np.full(len(elbo), np.nan)
+        return elbo.mean(axis=1), accuracy
+
+    def _score(self, models: DeepGenerativeModel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        padded = np.resize(rows, HELDOUT_BATCH)
+        scores = heldout_batch(
+            models,
+            self.data.X[padded],
+            key_of(0),  # the same noise at every look, so that two looks can be compared
+            self.data.scaling,
+            self.plan.knobs.temperature,
+            self.plan.expectation,
+        )
+        elbo, component = jax.device_get(scores)
+        return elbo[:, : len(rows)], component[:, : len(rows)]
+
+
+def train(
+    architecture: Architecture,
+    log_p_y: np.ndarray,
+    sigma: float,
+    data: TrainingData,
+    plan: Plan,
+    seeds: list[int],
+    warm_labels: list[np.ndarray] | None = None,
+    watch: Callable[[Moment], None] = lambda moment: None,
+) -> list[RunResult]:
+    """Train a model for each seed, all in one program; run i is what seed i gives alone.
+
+    `warm_labels`, an array of labels for every row and each seed, are trained on first, as if they were real.
+    """
+    keys = jnp.stack([key_of(seed) for seed in seeds])
+    runs = Runs(init_states(keys, log_p_y, jnp.float32(sigma), architecture), len(seeds), plan.max_halvings, plan.patience)
+    try:
+        _train(runs, data, plan, seeds, warm_labels, watch)
+        runs.end(Ending.REACHED_LIMIT)
+    except KeyboardInterrupt:
+        runs.end(Ending.INTERRUPTED)
+    return runs.results(seeds)
+
+
+def _train(
+    runs: Runs,
+    data: TrainingData,
+    plan: Plan,
+    seeds: list[int],
+    warm_labels: list[np.ndarray] | None,
+    watch: Callable[[Moment], None],
+) -> None:
+    streams = [BatchStream(data.labels, data.training, plan.batch_size, seed) for seed in seeds]
+    schedule = Schedule.of(plan, streams[0].rows_per_epoch, is_warm=warm_labels is not None)
+    heldout = HeldOut(data, plan)
+    began = time.perf_counter()
+    infos: list[StepInfo] = []  # since the last evaluation
+    with closing(prefetch(_chunks(data, streams, schedule, warm_labels))) as chunks:
+        for step, chunk in chunks:
+            rates = schedule.rates(step) * np.float32(0.5) ** runs.halvings[:, None].astype(np.float32)
+            states, info = train_chunk(
+                runs.states,
+                *chunk,
+                rates,
+                data.scaling,
+                plan.knobs,
+                n_labelled=streams[0].n_labelled,
+                expectation=plan.expectation,
+            )
+            infos.append(jax.device_get(info))
+            runs.advance(states, infos[-1])
+            step += STEPS_PER_CHUNK
+            if schedule.evaluates_at(step):
+                is_warming = step <= schedule.warm_steps
+                moment = _evaluate(runs, heldout, infos, is_warming, step, rates[:, -1], time.perf_counter() - began)
+                watch(moment._replace(n_steps=schedule.n_steps))
+                infos = []
+            if not runs.active.any():
+                return
+
+
+def _chunks(
+    data: TrainingData, streams: list[BatchStream], schedule: Schedule, warm_labels: list[np.ndarray] | None
+) -> Iterator[tuple[int, Chunk]]:
+    real_labels = [data.labels] * len(streams)
+    for step in range(0, schedule.n_steps, STEPS_PER_CHUNK):
+        is_warming = warm_labels is not None and step < schedule.warm_steps
+        yield step, make_chunk(data.X, warm_labels if is_warming else real_labels, streams, STEPS_PER_CHUNK)
+
+
+def _evaluate(
+    runs: Runs,
+    heldout: HeldOut,
+    infos: list[StepInfo],
+    is_warming: bool,
+    step: int,
+    learning_rate: np.ndarray,
+    seconds: float,
+) -> Moment:
+    elbo, accuracy = heldout.score(runs.states.model)
+    means = StepInfo(*(np.concatenate(term, axis=1).mean(axis=1) for term in zip(*infos, strict=True)))
+    same = np.ones(len(elbo))
+    runs.note(
+        {
+            "step": step * same,
+            "is_warming": is_warming * same,
+            "learning_rate": learning_rate,
+            **means._asdict(),
+            "heldout_elbo": elbo,
+            "heldout_accuracy": accuracy,
+            "seconds": seconds * same,
+        }
+    )
+    runs.evaluate(elbo, is_warming=is_warming)
+    return Moment(step, 0, is_warming, float(np.nanmean(means.loss)), float(np.mean(accuracy)))

@@ -1,0 +1,155 @@
+"""The compiled half of training: a step, a chunk of steps, a look at the held-out rows. Pure functions."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+
+from newfound.features import Scaling
+from newfound.models import MODELS, Architecture, DeepGenerativeModel
+from newfound.models.objective import UNLABELLED, Expectation, Terms, batch_terms, row_terms
+
+ADAM = optax.scale_by_adam()
+
+
+class Knobs(NamedTuple):
+    """Numbers that may change without compiling anew."""
+
+    alpha: Float[Array, ""]
+    temperature: Float[Array, ""]
+    max_gradient_norm: Float[Array, ""]
+
+
+class TrainState(NamedTuple):
+    """All that a step changes."""
+
+    model: DeepGenerativeModel
+    moments: optax.OptState
+    key: Key[Array, "*runs"]
+
+
+class StepInfo(NamedTuple):
+    """What a step reports: loss = −reconstruction + kl_z + kl_y + α · cross_entropy."""
+
+    loss: Float[Array, "*steps"]
+    reconstruction: Float[Array, "*steps"]
+    kl_z: Float[Array, "*steps"]
+    kl_y: Float[Array, "*steps"]
+    cross_entropy: Float[Array, "*steps"]
+    gradient_norm: Float[Array, "*steps"]
+
+
+@partial(jax.jit, static_argnames="architecture")
+def init_states(
+    keys: Key[Array, " runs"], log_p_y: Float[Array, " K"], sigma: Float[Array, ""], architecture: Architecture
+) -> TrainState:
+    """A fresh state for every run."""
+
+    def init(key: Key[Array, ""]) -> TrainState:
+        model_key, training_key = jax.random.split(key)
+        model = MODELS[architecture.model].init(model_key, architecture, log_p_y, sigma)
+        return TrainState(model, ADAM.init(model), training_key)
+
+    return jax.vmap(init)(keys)
+
+
+def train_step(
+    state: TrainState,
+    rows: Array,
+    labels: Int[Array, " batch"],
+    learning_rate: Float[Array, ""],
+    scaling: Scaling,
+    knobs: Knobs,
+    n_labelled: int,
+    expectation: Expectation,
+) -> tuple[TrainState, StepInfo]:
+    """One step of Adam on the batch's objective, the gradient clipped to a norm."""
+    key, step_key = jax.random.split(state.key)
+    weights = stream_weights(len(rows), n_labelled)
+
+    def loss(model: DeepGenerativeModel) -> tuple[Float[Array, ""], Terms]:
+        terms = batch_terms(model, scaling.apply(rows), labels, step_key, knobs.temperature, expectation)
+        sums = Terms(*(weights @ term for term in terms))
+        return -sums.objective(knobs.alpha), sums
+
+    (value, sums), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
+    norm = optax.global_norm(gradient)
+    shrink = jnp.minimum(1.0, knobs.max_gradient_norm / norm)
+    direction, moments = ADAM.update(jax.tree.map(lambda g: shrink * g, gradient), state.moments)
+    model = jax.tree.map(lambda parameter, d: parameter - learning_rate * d, state.model, direction)
+    info = StepInfo(value, sums.reconstruction, sums.kl_z, sums.kl_y, -sums.log_q_label, norm)
+    return TrainState(model, moments, key), info
+
+
+def stream_weights(n_rows: int, n_labelled: int) -> Float[Array, " batch"]:
+    """Weights under which a batch's sum is E over its labelled rows + E over its unlabelled rows."""
+    is_labelled = np.arange(n_rows) < n_labelled
+    weights = np.where(is_labelled, 1 / max(n_labelled, 1), 1 / max(n_rows - n_labelled, 1))
+    return jnp.asarray(weights, jnp.float32)
+
+
+def over_runs(f: Callable) -> Callable:
+    """`vmap` over the runs; a single run is computed without that axis, which XLA does a tenth faster."""
+
+    def f_over_runs(*args: PyTree) -> PyTree:
+        n_runs = len(jax.tree.leaves(args)[0])
+        if n_runs > 1:
+            return jax.vmap(f)(*args)
+        return jax.tree.map(lambda array: array[None], f(*jax.tree.map(lambda array: array[0], args)))
+
+    return f_over_runs
+
+
+@partial(jax.jit, static_argnames=("n_labelled", "expectation"))
+def train_chunk(
+    states: TrainState,
+    rows: Array,
+    labels: Int[Array, "runs steps batch"],
+    learning_rates: Float[Array, "runs steps"],
+    scaling: Scaling,
+    knobs: Knobs,
+    *,
+    n_labelled: int,
+    expectation: Expectation,
+) -> tuple[TrainState, StepInfo]:
+    """The next steps of every run, in one compiled scan."""
+
+    def run(state: TrainState, *steps: Array) -> tuple[TrainState, StepInfo]:
+        def step(state: TrainState, batch: tuple[Array, ...]) -> tuple[TrainState, StepInfo]:
+            return train_step(state, *batch, scaling, knobs, n_labelled, expectation)
+
+        return jax.lax.scan(step, state, steps)
+
+    return over_runs(run)(states, rows, labels, learning_rates)
+
+
+@partial(jax.jit, static_argnames="expectation")
+def heldout_batch(
+    models: DeepGenerativeModel,
+    rows: Array,
+    key: Key[Array, ""],
+    scaling: Scaling,
+    temperature: Float[Array, ""],
+    expectation: Expectation,
+) -> tuple[Float[Array, "runs batch"], Int[Array, "runs batch"]]:
+    """The ELBO of each row, its label unread, and its most probable component."""
+
+    def run(model: DeepGenerativeModel) -> tuple[Float[Array, " batch"], Int[Array, " batch"]]:
+        def one(x: Float[Array, " d_x"], key: Key[Array, ""]) -> tuple[Float[Array, ""], Int[Array, ""]]:
+            terms = row_terms(model, x, jnp.int32(UNLABELLED), key, temperature, expectation)
+            return terms.elbo, jnp.argmax(model.log_q_y(x))
+
+        return jax.vmap(one)(scaling.apply(rows), jax.random.split(key, len(rows)))
+
+    return over_runs(run)(models)
+
+
+@jax.jit
+def choose(is_new: Bool[Array, " runs"], new: PyTree, old: PyTree) -> PyTree:
+    """For each run: `new` where the flag is set, else `old`."""
+    return jax.vmap(lambda flag, a, b: jax.tree.map(partial(jnp.where, flag), a, b))(is_new, new, old)
