@@ -34,6 +34,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "n_new": (Number(0, 10_000, whole=True), OneOf(("auto",))),
     "latent_dim": (Number(1, 1_000, whole=True),),
     "hidden": (WholeNumbers(1, 100_000),),
+    "posterior": (OneOf(("structured", "mean-field")),),
     "likelihood": (OneOf(("auto", *LIKELIHOODS)),),
     "sigma": (Number(0, 1e6, is_low_open=True),),
     "standardize": (OneOf(("auto", True, False)),),
@@ -73,6 +74,8 @@ class DeepGenerativeClassifier(
         Dimensions of z.
     hidden : tuple of int
         Units of the hidden layers of every network.
+    posterior : "structured" or "mean-field"
+        q(z | x, y) as in the paper, or q(z | x), with which expectation="exact" costs GMDGM no more than "gumbel".
     likelihood : "auto", "bernoulli", "gaussian" or "gaussian-fixed"
         How x is distributed around what the model decodes. "auto" is "bernoulli" for uint8 images and for columns of
         only 0 and 1, else "gaussian", which learns a spread for each column.
@@ -130,7 +133,7 @@ class DeepGenerativeClassifier(
     regime_ : "unsupervised", "semi-supervised", "semi-unsupervised" or "supervised".
     runs_, best_run_ : every run, and the position of the one in use.
     history_, ending_ : of the run in use.
-    features_ : what was decided about the columns.
+    features_, architecture_ : what was decided about the columns, and about the networks.
     """
 
     _model: str
@@ -142,6 +145,7 @@ class DeepGenerativeClassifier(
         *,
         latent_dim: int = 10,
         hidden: tuple[int, ...] = (200, 200),
+        posterior: str = "structured",
         likelihood: str = "auto",
         sigma: float = 0.1,
         standardize: bool | Literal["auto"] = "auto",
@@ -169,6 +173,7 @@ class DeepGenerativeClassifier(
         self.n_new = n_new
         self.latent_dim = latent_dim
         self.hidden = hidden
+        self.posterior = posterior
         self.likelihood = likelihood
         self.sigma = sigma
         self.standardize = standardize
@@ -275,9 +280,10 @@ class DeepGenerativeClassifier(
         training, heldout = split_rows(labels.codes, self.validation_fraction, rng)
         data = TrainingData(features.select(X), labels.codes, training, heldout, features.scaling)
         plan = self._plan(labels.codes[training])
+        self.architecture_ = self._architecture(features, len(labels.known) + n_new)
         with progress_bar(self.progress, type(self).__name__) as watch:
             runs = train(
-                self._architecture(features, len(labels.known) + n_new),
+                self.architecture_,
                 log_prior(labels.counts, n_new, self.known_mass),
                 features.spread if features.likelihood == "gaussian" else self.sigma,
                 data,
@@ -354,6 +360,7 @@ class DeepGenerativeClassifier(
             latent_dim=self.latent_dim,
             hidden=tuple(self.hidden),
             likelihood=features.likelihood,
+            posterior=self.posterior,
             activation=self.activation,
             kernel_sd=self.kernel_sd,
         )

@@ -6,7 +6,7 @@ z of d_z latent dimensions. `jax.vmap` makes the batch.
 
 from abc import abstractmethod
 from functools import partial
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -38,6 +38,7 @@ class Architecture(NamedTuple):
     latent_dim: int  # d_z
     hidden: tuple[int, ...]
     likelihood: str
+    posterior: str = "structured"  # or "mean-field": z's posterior without y
     activation: str = "relu"
     kernel_sd: float | None = None  # of N(0, sd²) kernels; None is Glorot's
 
@@ -63,7 +64,7 @@ class DeepGenerativeModel(eqx.Module):
         architecture: Architecture,
         log_p_y: Float[Array, " K"],
         sigma: Float[Array, ""],
-    ) -> Self:
+    ) -> "DeepGenerativeModel":
         """A model with fresh parameters; for `sigma` see `likelihood_of`."""
 
     @abstractmethod
@@ -80,8 +81,9 @@ class DeepGenerativeModel(eqx.Module):
         return jax.nn.log_softmax(logits)
 
     def q_z(self, x: Float[Array, " d_x"], y: Float[Array, " K"]) -> Gaussian:
-        """q(z | x, y) = N(z | μ(x, y), Σ(x, y))."""
-        return Gaussian(*self.encoder(x, y))
+        """q(z | x, y) = N(z | μ(x, y), Σ(x, y)); the mean-field posterior, q(z | x), does not look at y."""
+        inputs = (x, y)[: len(self.encoder.input_kernels)]
+        return Gaussian(*self.encoder(*inputs))
 
 
 def shared_parts(
@@ -93,6 +95,7 @@ def shared_parts(
     """The networks of the paper's Appendix C; only the decoder's inputs differ between models."""
     d_x, n_components, d_z = architecture.n_features, architecture.n_components, architecture.latent_dim
     classifier_key, encoder_key, decoder_key = jax.random.split(key, 3)
+    encoder_inputs = (d_x, n_components) if architecture.posterior == "structured" else (d_x,)
     network = partial(
         Mlp.init,
         hidden=architecture.hidden,
@@ -101,7 +104,7 @@ def shared_parts(
     )
     return {
         "classifier": network(classifier_key, inputs=(d_x,), outputs=(n_components,)),
-        "encoder": network(encoder_key, inputs=(d_x, n_components), outputs=(d_z, d_z)),
+        "encoder": network(encoder_key, inputs=encoder_inputs, outputs=(d_z, d_z)),
         "decoder": network(decoder_key, inputs=decoder_inputs, outputs=(d_x,)),
         "likelihood": likelihood_of(architecture.likelihood, d_x, sigma),
     }

@@ -1,7 +1,5 @@
 """The Gaussian-mixture deep generative model (GM-DGM), the paper's section IV-A."""
 
-from typing import Self
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
@@ -27,7 +25,7 @@ class GaussianMixtureDGM(DeepGenerativeModel):
         architecture: Architecture,
         log_p_y: Float[Array, " K"],
         sigma: Float[Array, ""],
-    ) -> Self:
+    ) -> "GaussianMixtureDGM":
         parts_key, table_key = jax.random.split(key)
         table = (architecture.n_components, architecture.latent_dim)
         return cls(

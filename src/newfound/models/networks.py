@@ -16,11 +16,11 @@ class Mlp(eqx.Module):
     of the paper's Appendix C do.
     """
 
-    input_kernels: tuple[Float[Array, "hidden input"], ...]
-    hidden_kernels: tuple[Float[Array, "above below"], ...]
-    hidden_biases: tuple[Float[Array, " hidden"], ...]
-    output_kernels: tuple[Float[Array, "output hidden"], ...]
-    output_biases: tuple[Float[Array, " output"], ...]
+    input_kernels: tuple[Float[Array, "_ _"], ...]
+    hidden_kernels: tuple[Float[Array, "_ _"], ...]
+    hidden_biases: tuple[Float[Array, " _"], ...]
+    output_kernels: tuple[Float[Array, "_ _"], ...]
+    output_biases: tuple[Float[Array, " _"], ...]
     activation: str = eqx.field(static=True)
 
     @classmethod

@@ -81,8 +81,9 @@ def row_terms(
         ys = jnp.where(is_labelled, one_hot[None], relaxed)
         weights = jnp.full(expectation.n_y_samples, 1 / expectation.n_y_samples)
 
-    epsilon = jax.random.normal(z_key, (len(ys), expectation.n_z_samples, model.latent_dim))
-    reconstruction, kl_z = jax.vmap(terms_given_y, (None, None, 0, 0))(model, x, ys, epsilon)
+    # The noise is shared by all y, so that whatever does not depend on y is computed only once.
+    epsilon = jax.random.normal(z_key, (expectation.n_z_samples, model.latent_dim))
+    reconstruction, kl_z = jax.vmap(terms_given_y, (None, None, 0, None))(model, x, ys, epsilon)
     return Terms(
         reconstruction=weights @ reconstruction,
         kl_z=weights @ kl_z,

@@ -1,7 +1,5 @@
 """The semi-supervised variational auto-encoder (SSVAE), Kingma's M2: the paper's section II-B."""
 
-from typing import Self
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
@@ -23,7 +21,7 @@ class SemiSupervisedVAE(DeepGenerativeModel):
         architecture: Architecture,
         log_p_y: Float[Array, " K"],
         sigma: Float[Array, ""],
-    ) -> Self:
+    ) -> "SemiSupervisedVAE":
         decoder_inputs = (architecture.latent_dim, architecture.n_components)
         return cls(log_p_y=log_p_y, **shared_parts(key, architecture, decoder_inputs, sigma))
 

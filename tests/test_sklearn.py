@@ -1,0 +1,17 @@
+"""scikit-learn's own checks, on the estimators with their default settings."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from newfound import GMDGM, SSVAE
+
+EXPECTED_FAILURES = {
+    "check_classifiers_classes": (
+        "the check labels one class -1, which means 'unlabelled' here as in sklearn.semi_supervised, whose estimators "
+        "the check exempts by name"
+    ),
+}
+
+
+@parametrize_with_checks([GMDGM(), SSVAE()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
+def test_sklearn_check(estimator, check):
+    check(estimator)
