@@ -15,6 +15,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    """Classifies the classes you labelled and discovers the ones you didn't."""
     if version:
         from newfound import __version__
 

@@ -108,7 +108,8 @@ def results_table(outcomes: dict[str, list[Outcome]]):
                 for group in ("all", "known", "new")
             ]
             is_first = metric == "one-to-one"
-            table.add_row(name if is_first else "", metric, *cells, seconds if is_first else "", end_section=not is_first)
+            table.add_row(name if is_first else "", metric, *cells, seconds if is_first else "")
+        table.add_section()
     return table
 
 

@@ -60,9 +60,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 }
 
 
-class DeepGenerativeClassifier(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
-):
+class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
     """What `GMDGM` and `SSVAE` have in common: all but the name of the model.
 
     Parameters
@@ -152,7 +150,7 @@ class DeepGenerativeClassifier(
         min_sd: float = 0.0,
         known_mass: float = 0.5,
         alpha: float = 1.0,
-        expectation: str = "gumbel",
+        expectation: Literal["gumbel", "exact"] = "gumbel",
         temperature: float = 0.5,
         n_y_samples: int = 1,
         n_z_samples: int = 1,
@@ -202,8 +200,7 @@ class DeepGenerativeClassifier(
         """Learn from X and the labels in y; -1, None, NaN and "" mean unlabelled, y = None that no row has a label."""
         attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
         attempt._fit(X, y)
-        vars(self).clear()
-        vars(self).update(vars(attempt))
+        self.__dict__ = attempt.__dict__
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -426,8 +423,8 @@ class DeepGenerativeClassifier(
     def _position_of(self, name: Any) -> int:
         positions = np.flatnonzero(self.classes_ == name)
         if len(positions) == 0:
-            known = ", ".join(repr(c) for c in self.classes_.tolist()[:10])
-            raise ValueError(f"`of` must be one of classes_ ({known}{', …' if len(self.classes_) > 10 else ''}); got {name!r}.")
+            some = ", ".join(repr(c) for c in self.classes_.tolist()[:10]) + ", …" * (len(self.classes_) > 10)
+            raise ValueError(f"`of` must be one of classes_ ({some}); got {name!r}.")
         return int(positions[0])
 
     def _generate(
@@ -441,24 +438,32 @@ class DeepGenerativeClassifier(
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
+        tags.transformer_tags.preserves_dtype = ["float32"]  # the precision of the model, whatever X has
         return tags
 
 
 class GMDGM(DeepGenerativeClassifier):
-    __doc__ = f"""Gaussian-mixture deep generative model: names the known classes and discovers the others.
+    """Gaussian-mixture deep generative model: names the known classes and discovers the others.
 
     p(x, y, z) = p(x | z) p(z | y) p(y): each component, a value of y, is one Gaussian of a mixture in z.
-    {(DeepGenerativeClassifier.__doc__ or "").partition("model.")[2]}"""
+    Parameters and attributes are those of `DeepGenerativeClassifier`.
+
+    Examples
+    --------
+    >>> from newfound import GMDGM
+    >>> model = GMDGM(n_new=5, random_state=0)
+    """
 
     _model = "gmdgm"
     _warms_up = True
 
 
 class SSVAE(DeepGenerativeClassifier):
-    __doc__ = f"""Semi-supervised variational auto-encoder: the baseline that does not discover classes by itself.
+    """Semi-supervised variational auto-encoder: the baseline that does not discover classes by itself.
 
     p(x, y, z) = p(x | y, z) p(y) p(z): y and z are independent causes of x.
-    {(DeepGenerativeClassifier.__doc__ or "").partition("model.")[2]}"""
+    Parameters and attributes are those of `DeepGenerativeClassifier`.
+    """
 
     _model = "ssvae"
     _warms_up = False
@@ -495,6 +500,7 @@ def regime(n_known: int, n_new: int, has_unlabelled: bool) -> str:
 
 def best_run(runs: list[RunResult]) -> int:
     """The position of the run with the best held-out ELBO, among those that did not diverge if any did not."""
+
     def worth(run: RunResult) -> tuple[bool, float]:
         return run.ending is not Ending.DIVERGED, -math.inf if math.isnan(run.heldout_elbo) else run.heldout_elbo
 

@@ -92,9 +92,7 @@ def decide(X: np.ndarray, likelihood: str, standardize: bool | str, min_sd: floa
 
 
 def _only_zeros_and_ones(X: np.ndarray) -> bool:
-    return all(
-        bool(np.isin(X[i : i + ROWS_AT_A_TIME], (0, 1)).all()) for i in range(0, len(X), ROWS_AT_A_TIME)
-    )
+    return all(bool(np.isin(X[i : i + ROWS_AT_A_TIME], (0, 1)).all()) for i in range(0, len(X), ROWS_AT_A_TIME))
 
 
 def _check_unit_interval(columns: ColumnStatistics) -> None:

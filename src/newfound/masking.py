@@ -8,10 +8,8 @@ import numpy as np
 from newfound.models.objective import UNLABELLED
 
 
-def mask_labels(
-    y: Any, hide: Collection[Any] = (), keep: float | int = 1.0, random_state: Any = None
-) -> np.ndarray:
-    """`y` with -1 (or "") where the label is hidden: for every row of the classes in `hide`, and for most of the others.
+def mask_labels(y: Any, hide: Collection[Any] = (), keep: float | int = 1.0, random_state: Any = None) -> np.ndarray:
+    """`y` with -1 (or "") where a label is hidden: for every row of the classes in `hide`, and for most of the others.
 
     Parameters
     ----------
@@ -41,7 +39,7 @@ def mask_labels(
 
 
 def _number_kept(keep: float | int, n_rows: int) -> int:
-    if isinstance(keep, bool) or not 0 <= keep:
+    if isinstance(keep, bool) or keep < 0:
         raise ValueError(f"keep must be a share from 0.0 to 1.0 or a number of labels, got {keep!r}.")
     if isinstance(keep, int):
         return min(keep, n_rows)

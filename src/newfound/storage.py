@@ -1,7 +1,7 @@
 """A fitted model on disk: weights as safetensors, all else as JSON. Nothing that is read can run code.
 
-`model.json` names the file of weights it belongs to, and is put in place last, in one move. Whatever happens in between,
-the folder holds the old model or the new one, whole.
+`model.json` names the file of weights it belongs to, and is put in place last, in one move. Whatever happens in
+between, the folder holds the old model or the new one, whole.
 """
 
 import hashlib
@@ -216,9 +216,7 @@ def _run_from_json(run: dict[str, Any], model: DeepGenerativeModel) -> RunResult
     )
 
 
-def _model_from_tensors(
-    architecture: Architecture, tensors: dict[str, np.ndarray], prefix: str
-) -> DeepGenerativeModel:
+def _model_from_tensors(architecture: Architecture, tensors: dict[str, np.ndarray], prefix: str) -> DeepGenerativeModel:
     log_p_y, sigma = jnp.zeros(architecture.n_components), jnp.float32(1)
     blank = jax.eval_shape(lambda: MODELS[architecture.model].init(key_of(0), architecture, log_p_y, sigma))
     paths, structure = jax.tree_util.tree_flatten_with_path(blank)

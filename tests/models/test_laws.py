@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CASES, D_X, K, N_KNOWN
+from cases import CASES, D_X, N_KNOWN, K
 
 from newfound.models import log_prior
 from newfound.models.objective import UNLABELLED, Expectation, batch_terms, row_terms

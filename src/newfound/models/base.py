@@ -111,7 +111,7 @@ def shared_parts(
 
 
 def log_prior(label_counts: np.ndarray, n_new: int, known_mass: float) -> np.ndarray:
-    """Log p(y): known classes share `known_mass` in proportion to their labels, new components share the rest evenly."""
+    """Log p(y): known classes share `known_mass` in proportion to their labels, new components the rest evenly."""
     n_known = len(label_counts)
     if n_known == 0 or n_new == 0:
         known_mass = float(n_new == 0)

@@ -1,5 +1,7 @@
 """The one kind of network the models are made of: a small multi-layer perceptron."""
 
+from itertools import pairwise
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -39,8 +41,7 @@ class Mlp(eqx.Module):
         return cls(
             input_kernels=tuple(_kernel(next(keys), hidden[0], n, fan_in, kernel_sd) for n in inputs),
             hidden_kernels=tuple(
-                _kernel(next(keys), above, below, below, kernel_sd)
-                for below, above in zip(hidden[:-1], hidden[1:], strict=True)
+                _kernel(next(keys), above, below, below, kernel_sd) for below, above in pairwise(hidden)
             ),
             hidden_biases=tuple(jnp.zeros(n) for n in hidden),
             output_kernels=tuple(_kernel(next(keys), n, hidden[-1], hidden[-1], kernel_sd) for n in outputs),
@@ -54,9 +55,7 @@ class Mlp(eqx.Module):
         h = activate(h + self.hidden_biases[0])
         for kernel, bias in zip(self.hidden_kernels, self.hidden_biases[1:], strict=True):
             h = activate(h @ kernel.T + bias)
-        return tuple(
-            h @ kernel.T + bias for kernel, bias in zip(self.output_kernels, self.output_biases, strict=True)
-        )
+        return tuple(h @ kernel.T + bias for kernel, bias in zip(self.output_kernels, self.output_biases, strict=True))
 
 
 def _kernel(

@@ -7,6 +7,8 @@ meant for noise in stochastic gradients, not for cryptography. Unlike JAX's `rbg
 alone, so that run i of many equals run i by itself.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax.extend.random import define_prng_impl
@@ -47,7 +49,7 @@ def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "*s
     return _words(key ^ jnp.uint32(0xC2B2AE35), (*shape, 2))
 
 
-def _fold_in(key: UInt32[Array, "2"], data: Array) -> UInt32[Array, "2"]:
+def _fold_in(key: UInt32[Array, "2"], data: Any) -> UInt32[Array, "2"]:
     return jnp.stack([_mix(key[0] + _mix(data)), _mix(key[1] ^ (data * jnp.uint32(GOLDEN)))])
 
 

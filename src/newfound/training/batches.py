@@ -1,12 +1,12 @@
 """From rows on the host to chunks of training steps: shuffled, stacked, one chunk ahead of the device.
 
-A chunk holds the rows of the next S steps as one array. The number of rows in the data is then in no compiled shape, and
-X may be anything that can be indexed by an integer array, such as a memory map of a file larger than memory.
+A chunk holds the rows of the next S steps as one array. The number of rows in the data is then in no compiled shape,
+and X may be anything that can be indexed by an integer array, such as a memory map of a file larger than memory.
 """
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ def make_chunk(X: np.ndarray, labels_of_runs: list[np.ndarray], streams: list[Ba
     )
 
 
-def prefetch(produce: Iterator[Any], ahead: int = 2) -> Iterator[Any]:
+def prefetch(produce: Iterator[Any], ahead: int = 2) -> Generator[Any, None, None]:
     """The items of `produce`, made in a thread of their own, at most `ahead` of them waiting."""
     waiting: queue.Queue = queue.Queue(maxsize=ahead)
     stopped = threading.Event()
@@ -94,20 +94,20 @@ _END = object()
 
 
 def _fill(produce: Iterator[Any], waiting: queue.Queue, stopped: threading.Event) -> None:
-    put: Callable[[Any], None] = lambda item: _put_unless_stopped(waiting, item, stopped)  # noqa: E731
     try:
         for item in produce:
-            put(item)
+            _put_unless_stopped(waiting, item, stopped)
             if stopped.is_set():
                 return
     except BaseException as error:  # raised again in the thread that reads
-        put(_Failure(error))
-    put(_END)
+        _put_unless_stopped(waiting, _Failure(error), stopped)
+    _put_unless_stopped(waiting, _END, stopped)
 
 
 def _put_unless_stopped(waiting: queue.Queue, item: Any, stopped: threading.Event) -> None:
     while not stopped.is_set():
         try:
-            return waiting.put(item, timeout=0.1)
+            waiting.put(item, timeout=0.1)
+            return
         except queue.Full:
             continue

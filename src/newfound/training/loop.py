@@ -64,6 +64,17 @@ class Moment(NamedTuple):
     loss: float
     heldout_accuracy: float  # on the labels that were held out; nan where there are none
 
+    @classmethod
+    def of(cls, line: dict[str, np.ndarray], n_steps: int) -> "Moment":
+        """The mean over runs of a line of history."""
+        return cls(
+            step=int(line["step"][0]),
+            n_steps=n_steps,
+            is_warming=bool(line["is_warming"][0]),
+            loss=float(np.mean(line["loss"])),
+            heldout_accuracy=float(np.mean(line["heldout_accuracy"])),
+        )
+
 
 class Schedule(NamedTuple):
     """How many steps there are and how fast each learns: flat while warming, then a cosine down to nothing."""
@@ -81,9 +92,7 @@ class Schedule(NamedTuple):
             warm_steps=warm_steps,
             n_steps=warm_steps + _whole_chunks(plan.max_epochs * steps_per_epoch),
             learning_rate=plan.learning_rate,
-            steps_between_evaluations=_whole_chunks(
-                max(steps_per_epoch, CHUNKS_BETWEEN_EVALUATIONS * STEPS_PER_CHUNK)
-            ),
+            steps_between_evaluations=_whole_chunks(max(steps_per_epoch, CHUNKS_BETWEEN_EVALUATIONS * STEPS_PER_CHUNK)),
         )
 
     def rates(self, first_step: int) -> np.ndarray:
@@ -148,7 +157,8 @@ def train(
     `warm_labels`, an array of labels for every row and each seed, are trained on first, as if they were real.
     """
     keys = jnp.stack([key_of(seed) for seed in seeds])
-    runs = Runs(init_states(keys, log_p_y, jnp.float32(sigma), architecture), len(seeds), plan.max_halvings, plan.patience)
+    states = init_states(keys, log_p_y, jnp.float32(sigma), architecture)
+    runs = Runs(states, len(seeds), plan.max_halvings, plan.patience)
     try:
         _train(runs, data, plan, seeds, warm_labels, watch)
         runs.end(Ending.REACHED_LIMIT)
@@ -186,9 +196,8 @@ def _train(
             runs.advance(states, infos[-1])
             step += STEPS_PER_CHUNK
             if schedule.evaluates_at(step):
-                is_warming = step <= schedule.warm_steps
-                moment = _evaluate(runs, heldout, infos, is_warming, step, rates[:, -1], time.perf_counter() - began)
-                watch(moment._replace(n_steps=schedule.n_steps))
+                line = _evaluate(runs, heldout, infos, schedule, step, rates[:, -1], time.perf_counter() - began)
+                watch(Moment.of(line, schedule.n_steps))
                 infos = []
             if not runs.active.any():
                 return
@@ -197,34 +206,35 @@ def _train(
 def _chunks(
     data: TrainingData, streams: list[BatchStream], schedule: Schedule, warm_labels: list[np.ndarray] | None
 ) -> Iterator[tuple[int, Chunk]]:
-    real_labels = [data.labels] * len(streams)
+    labels = warm_labels or []
     for step in range(0, schedule.n_steps, STEPS_PER_CHUNK):
-        is_warming = warm_labels is not None and step < schedule.warm_steps
-        yield step, make_chunk(data.X, warm_labels if is_warming else real_labels, streams, STEPS_PER_CHUNK)
+        if step == schedule.warm_steps:
+            labels = [data.labels] * len(streams)
+        yield step, make_chunk(data.X, labels, streams, STEPS_PER_CHUNK)
 
 
 def _evaluate(
     runs: Runs,
     heldout: HeldOut,
     infos: list[StepInfo],
-    is_warming: bool,
+    schedule: Schedule,
     step: int,
     learning_rate: np.ndarray,
     seconds: float,
-) -> Moment:
+) -> dict[str, np.ndarray]:
+    """Look at the held-out rows, and write a line of history: means since the last look."""
     elbo, accuracy = heldout.score(runs.states.model)
     means = StepInfo(*(np.concatenate(term, axis=1).mean(axis=1) for term in zip(*infos, strict=True)))
-    same = np.ones(len(elbo))
-    runs.note(
-        {
-            "step": step * same,
-            "is_warming": is_warming * same,
-            "learning_rate": learning_rate,
-            **means._asdict(),
-            "heldout_elbo": elbo,
-            "heldout_accuracy": accuracy,
-            "seconds": seconds * same,
-        }
-    )
+    is_warming = step <= schedule.warm_steps
+    line = {
+        "step": np.full(len(elbo), step),
+        "is_warming": np.full(len(elbo), is_warming),
+        "learning_rate": learning_rate,
+        **means._asdict(),
+        "heldout_elbo": elbo,
+        "heldout_accuracy": accuracy,
+        "seconds": np.full(len(elbo), seconds),
+    }
+    runs.note(line)
     runs.evaluate(elbo, is_warming=is_warming)
-    return Moment(step, 0, is_warming, float(np.nanmean(means.loss)), float(np.mean(accuracy)))
+    return line

@@ -93,9 +93,7 @@ class Runs:
         last, best = jax.device_get((self.states.model, self.best))
         return [self._result(run, seed, last, best) for run, seed in enumerate(seeds)]
 
-    def _result(
-        self, run: int, seed: int, last: DeepGenerativeModel, best: DeepGenerativeModel
-    ) -> RunResult:
+    def _result(self, run: int, seed: int, last: DeepGenerativeModel, best: DeepGenerativeModel) -> RunResult:
         ending = self.endings[run]
         assert ending is not None
         keeps_last = ending is Ending.REACHED_LIMIT or not np.isfinite(self.best_elbo[run])

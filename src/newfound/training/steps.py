@@ -78,7 +78,7 @@ def train_step(
         return -sums.objective(knobs.alpha), sums
 
     (value, sums), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
-    norm = optax.global_norm(gradient)
+    norm = optax.tree.norm(gradient)
     shrink = jnp.minimum(1.0, knobs.max_gradient_norm / norm)
     direction, moments = ADAM.update(jax.tree.map(lambda g: shrink * g, gradient), state.moments)
     model = jax.tree.map(lambda parameter, d: parameter - learning_rate * d, state.model, direction)
@@ -120,7 +120,7 @@ def train_chunk(
     """The next steps of every run, in one compiled scan."""
 
     def run(state: TrainState, *steps: Array) -> tuple[TrainState, StepInfo]:
-        def step(state: TrainState, batch: tuple[Array, ...]) -> tuple[TrainState, StepInfo]:
+        def step(state: TrainState, batch: tuple[Array, Array, Array]) -> tuple[TrainState, StepInfo]:
             return train_step(state, *batch, scaling, knobs, n_labelled, expectation)
 
         return jax.lax.scan(step, state, steps)

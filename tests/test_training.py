@@ -1,0 +1,211 @@
+"""Training as the estimator never shows it: many runs in one program, endings, going back, compiled once."""
+
+import jax
+import numpy as np
+import pytest
+
+from newfound.features import Scaling
+from newfound.models import Architecture, log_prior
+from newfound.models.objective import UNLABELLED, Expectation
+from newfound.training import Ending, Plan, TrainingData, train
+from newfound.training.batches import BatchStream, ShuffledStream, prefetch
+from newfound.training.warm_start import pseudo_labels
+
+D_X, N_KNOWN, N_NEW = 4, 2, 2
+
+
+def blobs(n=200, seed=0):
+    """Four blobs; two are known, each by 20 labels."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 4, n)
+    X = (3 * np.eye(4)[truth] + 0.3 * rng.standard_normal((n, D_X))).astype(np.float32)
+    labels = np.full(n, UNLABELLED)
+    for known in range(N_KNOWN):
+        rows = np.flatnonzero(truth == known)[:20]
+        labels[rows] = known
+    return X, labels, truth
+
+
+def task(n=200):
+    X, labels, _ = blobs(n)
+    rows = np.arange(n)
+    return TrainingData(X, labels, rows[20:], rows[:20], Scaling(np.zeros(D_X, "f4"), np.ones(D_X, "f4")))
+
+
+def plan(**changes):
+    settings = {
+        "batch_size": 16,
+        "max_epochs": 30,
+        "warm_epochs": 5,
+        "learning_rate": 1e-3,
+        "alpha": 1.0,
+        "temperature": 0.5,
+        "max_gradient_norm": 100.0,
+        "expectation": Expectation(),
+    }
+    return Plan(**settings | changes)
+
+
+def run(seeds=(0,), data=None, model="gmdgm", sigma=1.0, likelihood="gaussian", **kwargs):
+    data = data or task()
+    architecture = Architecture(model, D_X, N_KNOWN + N_NEW, 2, (16, 16), likelihood)
+    plan_changes = {k: kwargs.pop(k) for k in list(kwargs) if k not in ("watch", "warm_labels")}
+    prior = log_prior(np.array([20, 20]), N_NEW, 0.5)
+    return train(architecture, prior, sigma, data, plan(**plan_changes), list(seeds), **kwargs)
+
+
+def leaves(result):
+    return jax.tree.leaves(result.model)
+
+
+@pytest.mark.parametrize("model", ["gmdgm", "ssvae"])
+def test_seed_i_among_many_is_seed_i_alone(model):
+    together = run([5, 6, 7], model=model)
+    for result in together:
+        (alone,) = run([result.seed], model=model)
+        for a, b in zip(leaves(result), leaves(alone), strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)
+
+
+def test_same_seed_same_result_other_seed_other_result():
+    (first,), (again,), (other,) = run([1]), run([1]), run([2])
+    assert all(np.array_equal(a, b) for a, b in zip(leaves(first), leaves(again), strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(leaves(first), leaves(other), strict=True))
+
+
+def test_history_holds_every_term_and_they_add_up():
+    (result,) = run(alpha=3.0)
+    h = result.history
+    total = -h["reconstruction"] + h["kl_z"] + h["kl_y"] + 3 * h["cross_entropy"]
+    np.testing.assert_allclose(h["loss"], total, rtol=1e-4)
+    assert h["loss"][-1] < h["loss"][0]
+    assert (np.diff(h["step"]) > 0).all()
+    assert result.ending is Ending.REACHED_LIMIT
+
+
+def test_learning_rate_is_flat_while_warming_then_falls_as_a_cosine():
+    data = task()
+    (result,) = run(data=data, warm_labels=[data.labels.clip(0)], warm_epochs=30, max_epochs=60)
+    is_warm = result.history["is_warming"].astype(bool)
+    assert is_warm.any()
+    assert not is_warm.all()
+    assert np.allclose(result.history["learning_rate"][is_warm], 1e-3)
+    assert result.history["learning_rate"][-1] < 1e-5
+
+
+def test_a_loss_that_is_not_finite_goes_back_at_half_the_rate():
+    """A spread of 1e-25 squares to nothing in single precision: every step of every try diverges."""
+    (result,) = run(likelihood="gaussian-fixed", sigma=1e-25, max_halvings=3)
+    assert result.ending is Ending.DIVERGED
+    assert result.halvings == 3
+    assert all(np.isfinite(leaf).all() for leaf in leaves(result))
+
+
+def test_one_bad_run_does_not_cost_the_good_ones(monkeypatch):
+    from newfound.training import loop
+
+    real = loop.train_chunk
+
+    def second_run_breaks(states, *args, **kwargs):
+        states, info = real(states, *args, **kwargs)
+        return states, info._replace(loss=info.loss.at[1].set(np.nan))
+
+    monkeypatch.setattr(loop, "train_chunk", second_run_breaks)
+    good, bad = run([0, 1], max_halvings=2)
+    assert (good.ending, bad.ending) == (Ending.REACHED_LIMIT, Ending.DIVERGED)
+    assert good.halvings == 0
+    assert np.isfinite(good.heldout_elbo)
+
+
+def test_a_run_can_recover():
+    from newfound.training import loop
+    from newfound.training.runs import Runs
+
+    seen = []
+    real = Runs.advance
+
+    def fails_once(self, states, info):
+        if len(seen) == 5:
+            info = info._replace(loss=info.loss * np.nan)
+        seen.append(self.halvings.copy())
+        real(self, states, info)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop.Runs, "advance", fails_once)
+        (result,) = run()
+    assert result.ending is Ending.REACHED_LIMIT
+    assert result.halvings == 1
+    assert result.history["loss"][-1] < result.history["loss"][0]
+
+
+def test_interrupt_keeps_the_best_state_so_far():
+    moments = []
+
+    def watch(moment):
+        moments.append(moment)
+        if len(moments) == 2:
+            raise KeyboardInterrupt
+
+    (result,) = run(watch=watch, max_epochs=100)
+    assert result.ending is Ending.INTERRUPTED
+    assert len(result.history["step"]) == 2
+    assert result.heldout_elbo == pytest.approx(result.history["heldout_elbo"].max())
+
+
+def test_early_stop_keeps_the_best_state():
+    (result,) = run(max_epochs=2000, learning_rate=5e-3, patience=3)
+    assert result.ending is Ending.CONVERGED
+    h = result.history["heldout_elbo"]
+    assert result.heldout_elbo == pytest.approx(h.max())
+    assert len(h) - 1 - h.argmax() == 3
+
+
+def test_other_row_counts_and_settings_compile_nothing_new():
+    """Counted, not timed: a second fit of the same width starts at once."""
+    run(data=task(200))
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, *_, **__: compiled.append(event) if "backend_compile" in event else None
+    )
+    run(data=task(333), alpha=2.0, temperature=0.7, learning_rate=1e-4, max_epochs=7, sigma=0.5)
+    assert compiled == []
+
+
+def test_stream_visits_every_row_once_a_pass():
+    stream = ShuffledStream(np.arange(10, 17), np.random.default_rng(0))
+    taken = stream.take(21).reshape(3, 7)
+    assert all(sorted(one_pass) == list(range(10, 17)) for one_pass in taken)
+    assert not np.array_equal(taken[0], taken[1])
+
+
+def test_batches_hold_the_two_kinds_apart():
+    labels = np.array([0, UNLABELLED, 1, UNLABELLED, UNLABELLED])
+    batches = BatchStream(labels, np.arange(5), batch_size=3, seed=0).take(4)
+    assert batches.shape == (4, 6)
+    assert (labels[batches[:, :3]] != UNLABELLED).all()
+    assert (labels[batches[:, 3:]] == UNLABELLED).all()
+
+
+def test_prefetch_hands_on_items_in_order_and_errors_too():
+    assert list(prefetch(iter(range(50)))) == list(range(50))
+
+    def breaks():
+        yield 1
+        raise OSError("disk gone")
+
+    items = prefetch(breaks())
+    assert next(items) == 1
+    with pytest.raises(OSError, match="disk gone"):
+        next(items)
+
+
+def test_pseudo_labels_keep_labels_and_find_the_other_blobs():
+    X, labels, truth = blobs()
+    scaling = Scaling(np.zeros(D_X, "f4"), np.ones(D_X, "f4"))
+    guesses = pseudo_labels(X, labels, N_KNOWN, N_NEW, scaling, seed=0)
+    is_labelled = labels != UNLABELLED
+    assert (guesses[is_labelled] == labels[is_labelled]).all()
+    assert set(guesses) == set(range(N_KNOWN + N_NEW))
+    assert ((guesses < N_KNOWN) == (truth < N_KNOWN)).all()
+    unsupervised = pseudo_labels(X, np.full(len(X), UNLABELLED), 0, 4, scaling, seed=0)
+    assert set(unsupervised) == set(range(4))
