@@ -11,7 +11,7 @@ def keep_compiled_programs() -> None:
 
     Set NEWFOUND_CACHE to choose the folder, or to the empty string to keep nothing.
     """
-    if jax.config.read("jax_compilation_cache_dir") is not None:
+    if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
         return
     folder = _folder()
     if folder is None:

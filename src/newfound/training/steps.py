@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -120,7 +120,7 @@ def train_chunk(
     """The next steps of every run, in one compiled scan."""
 
     def run(state: TrainState, *steps: Array) -> tuple[TrainState, StepInfo]:
-        def step(state: TrainState, batch: tuple[Array, Array, Array]) -> tuple[TrainState, StepInfo]:
+        def step(state: TrainState, batch: Any) -> tuple[TrainState, StepInfo]:
             return train_step(state, *batch, scaling, knobs, n_labelled, expectation)
 
         return jax.lax.scan(step, state, steps)
