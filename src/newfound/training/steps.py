@@ -121,7 +121,8 @@ def train_chunk(
 
     def run(state: TrainState, *steps: Array) -> tuple[TrainState, StepInfo]:
         def step(state: TrainState, batch: Any) -> tuple[TrainState, StepInfo]:
-            return train_step(state, *batch, scaling, knobs, n_labelled, expectation)
+            rows, labels, learning_rate = batch
+            return train_step(state, rows, labels, learning_rate, scaling, knobs, n_labelled, expectation)
 
         return jax.lax.scan(step, state, steps)
 

@@ -11,8 +11,9 @@ import numpy as np
 from newfound.features import ROWS_AT_A_TIME, Scaling
 from newfound.models.objective import UNLABELLED
 
-CLUSTERS_PER_KNOWN_CLASS = 3  # a class may take several shapes
-ROWS_TO_CLUSTER = 20_000  # centres are found on a sample of so many rows
+LABELS_PER_CLUSTER = 3  # expected in a cluster of a known class: enough to tell it from a new one
+ROWS_TO_CLUSTER = 10_000  # centres are found on a sample of so many rows
+KMEANS_STARTS = 10
 
 
 def pseudo_labels(
@@ -20,18 +21,20 @@ def pseudo_labels(
 ) -> np.ndarray:
     """Each row's label, or a component guessed by k-means: known where labels gather, new elsewhere.
 
-    All rows are cut into clusters, a few for each known class and one for each new component. A cluster in which
-    labelled rows are at least half as common as in all the data belongs to the class most of them name. The rows of
-    all other clusters are cut again, into the new components.
+    All rows are cut into clusters as small as the labels allow. A cluster in which labelled rows are at least half as
+    common as in all the data belongs to the class most of them name. The rows of all other clusters are cut again,
+    into the new components.
     """
     guesses = np.full(len(labels), UNLABELLED)
     if n_known:
-        clusters = _cluster(X, np.arange(len(X)), n_new + CLUSTERS_PER_KNOWN_CLASS * n_known, scaling, seed)
+        n_components = n_known + n_new
+        n_clusters = np.clip((labels != UNLABELLED).sum() // LABELS_PER_CLUSTER, n_components, 4 * n_components)
+        clusters = _cluster(X, np.arange(len(X)), n_clusters, scaling, seed, starts=1)
         guesses = _class_of_cluster(clusters, labels, n_known)[clusters]
     rest = np.flatnonzero(guesses == UNLABELLED)
     if len(rest) < n_new:  # labels everywhere: the new components begin among all rows without one
         rest = np.flatnonzero(labels == UNLABELLED)
-    guesses[rest] = n_known + _cluster(X, rest, n_new, scaling, seed)
+    guesses[rest] = n_known + _cluster(X, rest, n_new, scaling, seed, starts=KMEANS_STARTS)
     return np.where(labels == UNLABELLED, guesses, labels)
 
 
@@ -45,7 +48,7 @@ def _class_of_cluster(clusters: np.ndarray, labels: np.ndarray, n_known: int) ->
     return np.where(share >= is_labelled.mean() / 2, counts.argmax(axis=1), UNLABELLED)
 
 
-def _cluster(X: np.ndarray, rows: np.ndarray, n_clusters: int, scaling: Scaling, seed: int) -> np.ndarray:
+def _cluster(X: np.ndarray, rows: np.ndarray, n_clusters: int, scaling: Scaling, seed: int, starts: int) -> np.ndarray:
     """The k-means cluster of each of the given rows."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -53,7 +56,7 @@ def _cluster(X: np.ndarray, rows: np.ndarray, n_clusters: int, scaling: Scaling,
     rng = np.random.default_rng(seed)
     sample = rows if len(rows) <= ROWS_TO_CLUSTER else rng.choice(rows, ROWS_TO_CLUSTER, replace=False)
     scaled = (X[sample] - scaling.shift) * scaling.scale
-    kmeans = KMeans(min(n_clusters, len(sample)), n_init=1, random_state=seed % 2**32)
+    kmeans = KMeans(min(n_clusters, len(sample)), n_init=starts, random_state=seed % 2**32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters: the rest stay empty
         kmeans.fit(scaled)

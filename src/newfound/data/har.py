@@ -1,0 +1,125 @@
+"""UCI's Human Activity Recognition Using Smartphones, read straight from the zip: nothing is unpacked to disk."""
+
+import io
+from collections import Counter
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+
+from newfound.data import decisions
+from newfound.data.arrays import with_columns
+from newfound.data.dataset import Dataset
+from newfound.data.problems import DataError, count
+
+INNER = "UCI HAR Dataset.zip"  # inside the outer zip that the archive gives today
+AGAIN = "Download it again."
+
+
+class TrainTest(NamedTuple):
+    """The official split of a set."""
+
+    train: Dataset
+    test: Dataset
+
+
+def read_har(path: str | PathLike) -> TrainTest:
+    """Both parts, with the subjects as groups."""
+    path = Path(path)
+    try:
+        with ZipFile(path) as outer:
+            _refuse_outside(outer, path.name)
+            inner = next((name for name in outer.namelist() if name.split("/")[-1] == INNER), None)
+            if inner is None:
+                return _read_parts(outer, path.name)
+            with ZipFile(io.BytesIO(outer.read(inner))) as nested:
+                _refuse_outside(nested, inner)
+                return _read_parts(nested, inner)
+    except (BadZipFile, EOFError) as error:
+        raise DataError(f"{path.name!r} is not a whole zip file ({error}). {AGAIN}") from None
+
+
+def _refuse_outside(archive: ZipFile, where: str) -> None:
+    """Such a member could do no harm here, but whoever made the archive meant some."""
+    for name in archive.namelist():
+        path = PurePosixPath(name.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+            raise DataError(
+                f"{where!r} holds a file with a path outside its folder, {name!r}. Do not unpack it; get the archive "
+                f"from its publisher."
+            )
+
+
+def _read_parts(archive: ZipFile, where: str) -> TrainTest:
+    features = _distinct([line.split(maxsplit=1)[1] for line in _lines(archive, "features.txt", where)])
+    activities = dict(line.split(maxsplit=1) for line in _lines(archive, "activity_labels.txt", where))
+    return TrainTest(*(_read_part(archive, where, part, features, activities) for part in ("train", "test")))
+
+
+def _read_part(archive: ZipFile, where: str, part: str, features: list[str], activities: dict[str, str]) -> Dataset:
+    labels = _lines(archive, f"{part}/y_{part}.txt", where)
+    subjects = _lines(archive, f"{part}/subject_{part}.txt", where)
+    X = _matrix(_member(archive, f"{part}/X_{part}.txt", where), f"{part}/X_{part}.txt", len(features))
+    if not len(X) == len(labels) == len(subjects):
+        raise DataError(
+            f"The {part} part of {where!r} has {count(len(X), 'row')} of features, {count(len(labels), 'label')} and "
+            f"{count(len(subjects), 'subject')}, which should be equal. {AGAIN}"
+        )
+    codes = list(activities)
+    unknown = sorted(set(labels) - set(codes))
+    if unknown:
+        raise DataError(
+            f"The {part} part of {where!r} has the label {unknown[0]}, which activity_labels.txt lacks. {AGAIN}"
+        )
+    y, names = np.array([codes.index(label) for label in labels]), list(activities.values())
+    groups = np.array(subjects, dtype=np.int64)
+    return with_columns(
+        Dataset(
+            X=X,
+            y=y,
+            class_names=names,
+            feature_names=features,
+            row_ids=np.arange(len(X)),
+            kind="table",
+            groups=groups,
+            label="activity",
+            decisions=[
+                f"Read {count(len(X), 'row')} of {count(len(features), 'feature')} from {len(set(subjects))} subjects.",
+                *decisions.about_labels("activity", y, names),
+            ],
+        )
+    )
+
+
+def _member(archive: ZipFile, ending: str, where: str) -> bytes:
+    """A file by the end of its path; Mac's own copies of names beside the real ones do not count."""
+    matches = [n for n in archive.namelist() if f"/{n}".endswith(f"/{ending}") and not n.startswith("__MACOSX")]
+    if not matches:
+        raise DataError(f"{where!r} is not the HAR archive: it has no {ending}. Get it from the UCI repository.")
+    return archive.read(matches[0])
+
+
+def _lines(archive: ZipFile, ending: str, where: str) -> list[str]:
+    return [line.strip() for line in _member(archive, ending, where).decode().splitlines() if line.strip()]
+
+
+def _matrix(content: bytes, where: str, width: int) -> np.ndarray:
+    try:
+        values = np.fromstring(content, dtype=np.float32, sep=" ")
+    except ValueError as error:
+        raise DataError(f"{where!r} holds something other than numbers ({error}). {AGAIN}") from None
+    if len(values) == 0 or len(values) % width:
+        raise DataError(f"{where!r} has {len(values):,} numbers, which do not fill rows of {width}. {AGAIN}")
+    return values.reshape(-1, width)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """42 names of the publisher's stand three times, once for each axis: the second is marked #2, the third #3."""
+    seen: Counter[str] = Counter()
+    distinct = []
+    for name in names:
+        seen[name] += 1
+        distinct.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return distinct

@@ -1,0 +1,323 @@
+"""The same rows give the same Dataset, whatever they are written in; and the rules for columns are as stated."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import csv as arrow_csv
+from pyarrow import feather
+
+from newfound.data import MISSING_CATEGORY, UNLABELLED, DataError, Layout, read_batches, read_dataset
+from newfound.data.decisions import about_gaps, add_counts
+
+SINGLES = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)
+
+
+@st.composite
+def tables(draw):
+    """Columns of every kind, with gaps, and labels that are words or numbers."""
+    n = draw(st.integers(12, 24))
+
+    def column(cells):
+        return draw(st.lists(st.none() | cells, min_size=n, max_size=n))
+
+    return {
+        "size": [0.5 * i for i in range(n)],
+        "weight": column(SINGLES),
+        "legs": column(st.integers(-3, 300)),
+        "is tame": column(st.booleans()),
+        "switch": column(st.integers(0, 1)),
+        "colour": column(st.sampled_from(["red", "blue bird", "grün", 'a "b", c'])),
+        "class": column(st.sampled_from(draw(st.sampled_from([["cat", "dog"], [3, 10, 20]])))),
+    }
+
+
+def write_delimited(columns, path, delimiter):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def write_all(columns, folder):
+    """Every form a table can come in."""
+    table = pa.table(columns)
+    write_delimited(columns, folder / "t.csv", ",")
+    write_delimited(columns, folder / "t.tsv", "\t")
+    pq.write_table(table, folder / "t.parquet")
+    feather.write_feather(table, folder / "t.feather")
+    return [*(folder / f"t.{ending}" for ending in ("csv", "tsv", "parquet", "feather")), table.to_pandas(), table]
+
+
+def assert_same(a, b):
+    np.testing.assert_array_equal(a.X, b.X)
+    np.testing.assert_array_equal(a.y, b.y)
+    np.testing.assert_array_equal(a.row_ids, b.row_ids)
+    assert a.X.dtype == b.X.dtype
+    assert (a.class_names, a.feature_names, a.columns) == (b.class_names, b.feature_names, b.columns)
+    assert a.layout == b.layout
+    assert a.fingerprint() == b.fingerprint()
+
+
+@settings(deadline=None, max_examples=40)
+@given(tables())
+def test_all_forms_of_a_table_give_the_same_dataset(tmp_path_factory, columns):
+    forms = write_all(columns, tmp_path_factory.mktemp("forms"))
+    first, *others = [read_dataset(form, label="class") for form in forms]
+    for other in others:
+        assert_same(first, other)
+
+
+@settings(deadline=None, max_examples=40)
+@given(tables())
+def test_reading_by_the_layout_gives_the_same_dataset_whole_and_in_blocks(tmp_path_factory, columns):
+    forms = write_all(columns, tmp_path_factory.mktemp("forms"))
+    first = read_dataset(forms[0], label="class")
+    layout = Layout.from_json(json.loads(json.dumps(first.layout.to_json())))
+    assert layout == first.layout
+    for form in forms:
+        assert_same(first, read_dataset(form, layout=layout))
+    for path in forms[:4]:
+        blocks = list(read_batches(path, layout, rows=5))
+        assert [len(block) for block in blocks[:-1]] == [5] * (len(blocks) - 1)
+        for name in ("X", "y", "row_ids"):
+            together = np.concatenate([getattr(block, name) for block in blocks])
+            np.testing.assert_array_equal(together, getattr(first, name))
+        totals = []
+        for block in blocks:
+            totals = add_counts(totals, block.columns)
+        assert totals == first.columns
+
+
+@settings(deadline=None, max_examples=40)
+@given(tables())
+def test_a_numpy_file_gives_the_same_numbers(tmp_path_factory, columns):
+    folder = tmp_path_factory.mktemp("forms")
+    numeric = {name: columns[name] for name in ("size", "weight", "legs", "is tame", "switch")}
+    kept = {name: cells for name, cells in numeric.items() if any(cell is not None for cell in cells)}
+    table = read_dataset(pa.table(kept | {"class": columns["class"]}), label="class")
+    X = np.array([[np.nan if cell is None else cell for cell in cells] for cells in kept.values()], float).T
+    labels = ["" if cell is None else str(cell) for cell in columns["class"]]
+    np.savez(folder / "t.npz", X=X, y=np.array(labels), feature_names=np.array(list(kept)))
+    matrix = read_dataset(folder / "t.npz")
+    np.testing.assert_array_equal(table.X, matrix.X)
+    np.testing.assert_array_equal(table.y, matrix.y)
+    assert table.class_names == matrix.class_names
+    assert table.feature_names == matrix.feature_names
+    assert [(c.positions, c.fill, c.n_missing) for c in table.columns] == [
+        (c.positions, c.fill, c.n_missing) for c in matrix.columns
+    ]
+    assert matrix.kind == "matrix"
+
+
+def rows_of(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+PLANTS = """id,height,leaf,evergreen,nothing,note,species
+p1,1.5,broad,true,,x,oak
+p2,,needle,false,,y,
+p3,2.5,,true,,z,pine
+p4,3.5,broad,,,w,oak
+p5,9.5,needle,true,,v,
+"""
+
+
+@pytest.fixture
+def plants(tmp_path):
+    return read_dataset(rows_of(tmp_path / "plants.csv", PLANTS), label="species", id="id", ignore=["note"])
+
+
+def test_each_kind_of_column_by_its_rule(plants):
+    assert plants.feature_names == ["height", "leaf=broad", "leaf=needle", f"leaf={MISSING_CATEGORY}", "evergreen"]
+    assert [column.role for column in plants.columns] == ["numeric", "category", "binary"]
+    np.testing.assert_array_equal(
+        plants.X,
+        np.array([[1.5, 1, 0, 0, 1], [3, 0, 1, 0, 0], [2.5, 0, 0, 1, 1], [3.5, 1, 0, 0, 1], [9.5, 0, 1, 0, 1]]),
+    )
+    assert plants.columns[0].fill == 3.0  # the median
+    assert [column.n_missing for column in plants.columns] == [1, 1, 1]
+
+
+def test_empty_labels_are_unlabelled_and_rows_keep_their_ids(plants):
+    assert plants.class_names == ["oak", "pine"]
+    assert plants.y.tolist() == [0, UNLABELLED, 1, 0, UNLABELLED]
+    assert plants.labels.tolist() == ["oak", "", "pine", "oak", ""]
+    assert plants.n_labelled == 3
+    assert plants.row_ids.tolist() == ["p1", "p2", "p3", "p4", "p5"]
+
+
+def test_what_was_decided_is_said_in_sentences_with_counts(plants):
+    assert plants.decisions == [
+        "Read 5 rows and 7 columns from 'plants.csv'.",
+        "'species' labels 3 rows with 2 classes: 'oak' and 'pine'; 2 rows are unlabelled.",
+        "1 column holds numbers: 'height'.",
+        "1 column holds only 0 and 1: 'evergreen'.",
+        "1 column holds categories, one feature for each: 'leaf (3)'.",
+        "1 cell was missing and filled with the column's median: 'height (1)'.",
+        "1 cell was missing and filled with the column's commonest value: 'evergreen (1)'.",
+        "1 cell was missing and read as the category '(missing)': 'leaf (1)'.",
+        "That makes 5 features.",
+        "Left out as asked: 'note'.",
+        "Left out because all cells are missing: 'nothing'.",
+    ]
+
+
+def test_ids_that_repeat_are_counted(tmp_path):
+    dataset = read_dataset(rows_of(tmp_path / "t.csv", "i,x\n7,1.5\n7,2\n8,3\n"), id="i")
+    assert dataset.decisions[-1] == "'i' names 1 row by an id used before."
+
+
+def test_one_name_to_ignore_needs_no_list(tmp_path):
+    dataset = read_dataset(rows_of(tmp_path / "t.csv", "x,note,y\n1,2,3\n"), ignore="note")
+    assert dataset.feature_names == ["x", "y"]
+
+
+def test_taking_rows_keeps_what_belongs_to_them(plants):
+    part = plants.take(np.array([3, 0]))
+    assert part.row_ids.tolist() == ["p4", "p1"]
+    assert part.labels.tolist() == ["oak", "oak"]
+    assert part.layout == plants.layout
+
+
+def test_another_file_is_read_by_the_same_decisions(plants, tmp_path):
+    text = "species,evergreen,leaf,height,extra\nfern,2,scale,,1\noak,1,,7,1\n"
+    other = read_dataset(rows_of(tmp_path / "more.csv", text), layout=plants.layout)
+    assert other.class_names == ["oak", "pine", "fern"]
+    assert other.y.tolist() == [2, 0]
+    np.testing.assert_array_equal(other.X, [[3, 0, 0, 0, 1], [7, 0, 0, 1, 1]])
+    assert [column.n_unknown for column in other.columns] == [0, 1, 1]
+    assert about_gaps(other.columns) == [
+        "1 cell was missing and filled with the column's median: 'height (1)'.",
+        "1 cell was neither 0 nor 1 and filled with the column's commonest value: 'evergreen (1)'.",
+        "1 cell was missing and read as the category '(missing)': 'leaf (1)'.",
+        "1 cell was of a category not seen before and taken as none of the column's categories: 'leaf (1)'.",
+    ]
+    assert "Not used, because the model was fitted without: 'extra'." in other.decisions
+
+
+def test_a_file_to_predict_needs_no_label(plants, tmp_path):
+    other = read_dataset(rows_of(tmp_path / "more.csv", "height,leaf,evergreen\n1,broad,0\n"), layout=plants.layout)
+    assert other.y.tolist() == [UNLABELLED]
+    assert other.class_names == plants.class_names
+    assert other.row_ids.tolist() == [0]
+
+
+def test_classes_that_turn_up_late_keep_one_code_in_all_blocks(tmp_path):
+    first = read_dataset(rows_of(tmp_path / "a.csv", "x,y\n1,a\n2,b\n3,a\n"), label="y")
+    late = rows_of(tmp_path / "b.csv", "x,y\n1,z\n2,a\n3,q\n4,z\n5,q\n6,b\n")
+    blocks = list(read_batches(late, first.layout, rows=2))
+    assert [block.labels.tolist() for block in blocks] == [["z", "a"], ["q", "z"], ["q", "b"]]
+    assert np.concatenate([block.y for block in blocks]).tolist() == [2, 0, 3, 2, 3, 1]
+
+
+def test_minus_one_and_the_usual_marks_are_no_labels(tmp_path):
+    path = rows_of(tmp_path / "t.csv", "x,y\n1,10\n2,-1\n3,NA\n4,?\n5,9\n6, \n")
+    dataset = read_dataset(path, label="y")
+    assert dataset.class_names == ["9", "10"]  # in the order of numbers
+    assert dataset.labels.tolist() == ["10", "", "", "", "9", ""]
+    assert any(sentence.startswith("1 label is -1, which means unlabelled") for sentence in dataset.decisions)
+
+
+def test_numbers_can_be_declared_categories(tmp_path):
+    path = rows_of(tmp_path / "t.csv", "x,zone\n" + "".join(f"{i},{i % 3}\n" for i in range(9)))
+    assert read_dataset(path).feature_names == ["x", "zone"]
+    assert read_dataset(path, categorical=["zone"]).feature_names == ["x", "zone=0", "zone=1", "zone=2"]
+
+
+def test_pandas_categories_are_categories_whatever_they_hold(tmp_path):
+    frame = pd.DataFrame(
+        {"x": [1.0, 2, 3, 4], "zone": pd.Categorical(["1", "2", "1", "2"])}, index=["a", "b", "c", "d"]
+    )
+    dataset = read_dataset(frame)
+    assert dataset.feature_names == ["x", "zone=1", "zone=2"]
+    assert dataset.row_ids.tolist() == ["a", "b", "c", "d"]  # the frame's own index
+    frame.to_parquet(tmp_path / "t.parquet")
+    stored = read_dataset(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(stored.X, dataset.X)
+    assert "Left out as the index pandas stored: '__index_level_0__'." in stored.decisions
+
+
+def test_infinite_numbers_count_as_missing(tmp_path):
+    dataset = read_dataset(rows_of(tmp_path / "t.csv", "x,z\n1,5\ninf,6\n3,1e300\n"))
+    np.testing.assert_array_equal(dataset.X, np.array([[1, 5], [2, 6], [3, 5.5]], np.float32))
+    assert [column.n_missing for column in dataset.columns] == [1, 1]
+
+
+def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
+    dataset = read_dataset(rows_of(tmp_path / "t.csv", "n,x\n1,4\n2,2\n3,9\n"))
+    assert dataset.decisions[-1].startswith("'n' only counts the rows")
+
+
+@pytest.mark.parametrize("delimiter", [";", "|", "\t"])
+def test_csv_may_be_parted_by_other_signs(tmp_path, delimiter):
+    text = "x,z,y\n1,2.5,a\n2,3.5,b\n".replace(",", delimiter)
+    dataset = read_dataset(rows_of(tmp_path / "t.csv", text), label="y")
+    assert dataset.X.tolist() == [[1, 2.5], [2, 3.5]]
+
+
+def test_csv_may_be_gzipped_have_a_byte_order_mark_and_spaces(tmp_path):
+    import gzip
+
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress("\ufeff\nx, z ,y\r\n1, 2,  a b \r\n2,3,a b\r\n\r\n".encode()))
+    dataset = read_dataset(path, label="y")
+    assert (dataset.feature_names, dataset.class_names) == (["x", "z"], ["a b"])
+    assert next(read_batches(path, dataset.layout)).X.tolist() == [[1, 2], [2, 3]]
+
+
+def test_numbers_as_column_names_are_no_sign_of_a_missing_header(tmp_path):
+    pd.DataFrame(np.eye(3) * 2).to_csv(tmp_path / "t.csv", index=False)
+    assert read_dataset(tmp_path / "t.csv").feature_names == ["0", "1", "2"]
+
+
+def test_a_large_file_passes_in_blocks_of_bounded_size(tmp_path):
+    rng = np.random.default_rng(0)
+    n, path = 500_000, tmp_path / "large.csv"
+    columns = {f"x{i}": rng.normal(size=n).round(3) for i in range(10)}
+    arrow_csv.write_csv(pa.table(columns), path)
+    layout = read_dataset(pa.table({name: cells[:100] for name, cells in columns.items()})).layout
+    sizes, allocated = [], []
+    for block in read_batches(path, layout, rows=4096):
+        sizes.append(len(block))
+        allocated.append(pa.total_allocated_bytes())
+    assert sum(sizes) == n
+    assert set(sizes[:-1]) == {4096}
+    half = len(sizes) // 2
+    assert max(allocated[half:]) < 1.5 * max(allocated[:half])  # it does not grow with what has been read
+
+
+def test_a_row_of_a_wide_table_fits_its_block(tmp_path):
+    names = [f"a rather long name for one of very many columns: number {i}" for i in range(10_000)]
+    row = ",".join("1.25" + "0" * 120 for _ in names)  # more than one of the usual blocks
+    path = rows_of(tmp_path / "wide.csv", ",".join(names) + "\n" + f"{row}\n{row}\n")
+    assert read_dataset(path).X.shape == (2, 10_000)
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    import subprocess
+    import sys
+
+    code = (
+        "import newfound.data, sys; print([m for m in ('pyarrow','PIL','pooch','sklearn','jax') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_unlabelled_is_the_number_that_the_models_use():
+    from newfound.models import objective
+
+    assert objective.UNLABELLED == UNLABELLED
+
+
+def test_a_damaged_layout_is_named_as_such():
+    with pytest.raises(DataError, match="layout of the data is damaged"):
+        Layout.from_json({"kind": "table"})

@@ -1,0 +1,39 @@
+"""The command line, as installed."""
+
+import re
+import subprocess
+import sys
+
+import newfound
+
+
+def command(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "newfound", *arguments], cwd=cwd, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_version_and_help():
+    assert command("--version").stdout == f"newfound {newfound.__version__}\n"
+    help_text = command("--help").stdout
+    assert "discovers the ones you didn't" in help_text
+    assert "demo" in help_text
+
+
+def test_demo_shows_what_newfound_does(tmp_path):
+    result = command("demo", "--out", "pictures", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    rows = dict(re.findall(r"^ *(GM-DGM|SSVAE|k-means) +one-to-one +[\d.]+ +[\d.]+ +([\d.]+)", result.stdout, re.M))
+    assert float(rows["GM-DGM"]) > float(rows["k-means"]) > float(rows["SSVAE"])
+    pictures = sorted(path.name for path in (tmp_path / "pictures").glob("*.png"))
+    assert pictures == ["classes.png", "confusion-matrices.png", "made-up-digits.png"]
+    assert newfound.load(tmp_path / "pictures" / "model").is_new_.sum() == 5
+
+
+def test_import_is_light():
+    """JAX and scikit-learn are loaded when first needed, not with the package or the command line's help."""
+    loaded = (
+        "import sys, newfound, newfound.cli; print([m for m in ('jax', 'sklearn', 'matplotlib') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=60)
+    assert result.stdout == "[]\n"
