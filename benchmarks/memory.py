@@ -4,13 +4,8 @@ NEWFOUND_DATA=../shared/data python benchmarks/memory.py [--epochs 2]
 """
 
 import argparse
-import gzip
-import os
 import resource
 import time
-from pathlib import Path
-
-import numpy as np
 
 
 def main() -> None:
@@ -19,13 +14,11 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from newfound import GMDGM
+    from newfound.data import read_dataset
     from newfound.masking import mask_labels
 
-    folder = Path(os.environ["NEWFOUND_DATA"]) / "mnist"
-    images = np.frombuffer(gzip.open(folder / "train-images-idx3-ubyte.gz").read(), np.uint8, offset=16)
-    digits = np.frombuffer(gzip.open(folder / "train-labels-idx1-ubyte.gz").read(), np.uint8, offset=8)
-    X = images.reshape(len(digits), -1)
-    y = mask_labels(digits.astype(int), hide=range(5, 10), keep=0.2, random_state=0)
+    mnist = read_dataset("mnist")
+    X, y = mnist.X, mask_labels(mnist.y, hide=range(5, 10), keep=0.2, random_state=0)
     began = time.perf_counter()
     model = GMDGM(n_new=40, min_sd=0.1, latent_dim=5, max_epochs=arguments.epochs, random_state=0).fit(X, y)
     seconds = time.perf_counter() - began

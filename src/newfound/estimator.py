@@ -3,6 +3,7 @@
 import copy
 import math
 import warnings
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -15,10 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from newfound import inference
 from newfound.compilation import keep_compiled_programs
 from newfound.errors import Number, OneOf, Rule, WholeNumbers, check_settings
-from newfound.features import Features, check_finite, check_numeric, check_shape, decide
+from newfound.features import Features, check_column_kinds, check_finite, check_numeric, check_shape, decide
 from newfound.labels import Labels, class_names, read_labels
 from newfound.models import Architecture, DeepGenerativeModel, log_prior
-from newfound.models.likelihoods import LIKELIHOODS
 from newfound.models.networks import ACTIVATIONS
 from newfound.models.objective import UNLABELLED, Expectation
 from newfound.models.randomness import key_of
@@ -35,7 +35,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "latent_dim": (Number(1, 1_000, whole=True),),
     "hidden": (WholeNumbers(1, 100_000),),
     "posterior": (OneOf(("structured", "mean-field")),),
-    "likelihood": (OneOf(("auto", *LIKELIHOODS)),),
+    "likelihood": (OneOf(("auto", "bernoulli", "gaussian", "gaussian-fixed")),),
     "sigma": (Number(0, 1e6, is_low_open=True),),
     "standardize": (OneOf(("auto", True, False)),),
     "min_sd": (Number(0),),
@@ -84,6 +84,9 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         lies within -1..1.
     min_sd : float
         Columns that vary no more than this are left out (the paper's images: 0.1).
+    column_kinds : sequence of str or None
+        For tables of mixed columns, the kind of each: "numeric" (Gaussian), "binary" (Bernoulli), or "category:<group>"
+        for the columns of a one-hot group (categorical). None is one likelihood for all columns.
     known_mass : float
         The share of p(y) that belongs to the known classes.
     alpha : float
@@ -131,6 +134,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     regime_ : "unsupervised", "semi-supervised", "semi-unsupervised" or "supervised".
     runs_, best_run_ : every run, and the position of the one in use.
     history_, ending_ : of the run in use.
+    heldout_ : numbers of the rows that were held out of training (not saved).
     features_, architecture_ : what was decided about the columns, and about the networks.
     """
 
@@ -148,6 +152,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         sigma: float = 0.1,
         standardize: bool | Literal["auto"] = "auto",
         min_sd: float = 0.0,
+        column_kinds: Sequence[str] | None = None,
         known_mass: float = 0.5,
         alpha: float = 1.0,
         expectation: Literal["gumbel", "exact"] = "gumbel",
@@ -176,6 +181,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.sigma = sigma
         self.standardize = standardize
         self.min_sd = min_sd
+        self.column_kinds = column_kinds
         self.known_mass = known_mass
         self.alpha = alpha
         self.expectation = expectation
@@ -268,7 +274,8 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         labels = read_labels(y, len(X))
         n_new = self._number_of_new(labels)
         self._check_labels(labels, n_new)
-        features = decide(X, self.likelihood, self.standardize, self.min_sd)
+        check_column_kinds(self.column_kinds, X.shape[1])
+        features = decide(X, self.likelihood, self.standardize, self.min_sd, self.column_kinds)
         self._note_dropped(features, X.dtype)
         keep_compiled_programs()
 
@@ -282,13 +289,14 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             runs = train(
                 self.architecture_,
                 log_prior(labels.counts, n_new, self.known_mass),
-                features.spread if features.likelihood == "gaussian" else self.sigma,
+                self.sigma if features.likelihood == "gaussian-fixed" else features.spread,
                 data,
                 plan,
                 seeds,
                 warm_labels(data, len(labels.known), n_new, seeds) if plan.warm_epochs and n_new else None,
                 watch,
             )
+        self.heldout_ = heldout
         self._keep(runs, labels, n_new, features)
 
     def _read_rows(self, X: Any, *, reset: bool) -> np.ndarray:
@@ -360,6 +368,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             posterior=self.posterior,
             activation=self.activation,
             kernel_sd=self.kernel_sd,
+            blocks=features.blocks,
         )
 
     def _plan(self, labels: np.ndarray) -> Plan:

@@ -1,5 +1,6 @@
 """The user's X and the model's x: checks, which columns are kept, how they are scaled, and the way back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from newfound.errors import and_list
+from newfound.models.likelihoods import Blocks
 
 ROWS_AT_A_TIME = 8192  # statistics are summed over blocks, so that uint8 rows are never all floats at once
 
@@ -33,6 +35,7 @@ class Features:
     scaling: Scaling  # of the kept columns
     spread: float  # root mean square of the kept columns' standard deviations, after scaling
     likelihood: str
+    blocks: Blocks = ()  # the kept columns by kind, for the likelihood "mixed"
 
     def select(self, X: np.ndarray) -> np.ndarray:
         """The kept columns, in the data's own dtype."""
@@ -63,10 +66,18 @@ class ColumnStatistics(NamedTuple):
         return cls(per_unit * mean, per_unit * sd, per_unit * low, per_unit * high)
 
 
-def decide(X: np.ndarray, likelihood: str, standardize: bool | str, min_sd: float) -> Features:
+def decide(
+    X: np.ndarray,
+    likelihood: str,
+    standardize: bool | str,
+    min_sd: float,
+    column_kinds: Sequence[str] | None = None,
+) -> Features:
     """Choose the likelihood where it is "auto", the columns that vary enough, and their scaling."""
     per_unit = 1 / 255 if X.dtype == np.uint8 else 1.0  # the grey values of an image are read as 0..1
     columns = ColumnStatistics.of(X, per_unit)
+    if column_kinds is not None:
+        likelihood = "mixed"
     if likelihood == "auto":
         likelihood = "bernoulli" if X.dtype == np.uint8 or _only_zeros_and_ones(X) else "gaussian"
     if likelihood == "bernoulli":
@@ -82,13 +93,42 @@ def decide(X: np.ndarray, likelihood: str, standardize: bool | str, min_sd: floa
         )
     mean, sd = columns.mean[kept], columns.sd[kept]
     centre, unit = (mean, sd) if standardize else (np.zeros_like(mean), np.ones_like(sd))
+    blocks: Blocks = ()
+    if column_kinds is not None:
+        blocks = blocks_of([kind for kind, is_kept in zip(column_kinds, kept, strict=True) if is_kept])
+        is_numeric = np.isin(np.arange(len(sd)), [i for kind, columns in blocks if kind == "numeric" for i in columns])
+        centre, unit = np.where(is_numeric, centre, 0.0), np.where(is_numeric, unit, 1.0)
     return Features(
         kept=kept,
         filler=columns.mean / per_unit,
         scaling=Scaling((centre / per_unit).astype(np.float32), (per_unit / unit).astype(np.float32)),
         spread=float(np.sqrt(np.mean(np.square(sd / unit)))),
         likelihood=likelihood,
+        blocks=blocks,
     )
+
+
+def blocks_of(kinds: Sequence[str]) -> Blocks:
+    """Columns of one kind together: "numeric", "binary", and a block for each group named "category:…"."""
+    names = sorted(set(kinds))
+    return tuple((name.partition(":")[0], tuple(i for i, kind in enumerate(kinds) if kind == name)) for name in names)
+
+
+def check_column_kinds(kinds: Any, n_columns: int) -> None:
+    """Refuse kinds that are not one for each column, or that nobody knows."""
+    if kinds is None:
+        return
+    if len(kinds) != n_columns:
+        raise ValueError(
+            f"column_kinds must name a kind for each of the {n_columns} columns of X; got {len(kinds)} kinds. "
+            f"Give one of 'numeric', 'binary' or 'category:<group>' for every column."
+        )
+    for kind in kinds:
+        if kind not in ("numeric", "binary") and not str(kind).startswith("category:"):
+            raise ValueError(
+                f"column_kinds must hold 'numeric', 'binary' or 'category:<group>'; got {kind!r}. "
+                f"The columns of one one-hot group share the name after 'category:'."
+            )
 
 
 def _only_zeros_and_ones(X: np.ndarray) -> bool:

@@ -54,7 +54,6 @@ def load(folder: str | PathLike) -> "DeepGenerativeClassifier":
     kinds = {cls.__name__: cls for cls in (estimator.GMDGM, estimator.SSVAE)}
     fitted = kinds[description["estimator"]](**_settings_from_json(description["settings"]))
     tensors = _read_weights(Path(folder), description)
-    fitted.features_ = _features_from_tensors(tensors, description["likelihood"])
     fitted.classes_ = np.array(description["classes"], dtype=description["classes_dtype"])
     fitted.is_new_ = np.array(description["is_new"], dtype=bool)
     fitted.component_class_ = np.array(description["component_class"], dtype=int)
@@ -62,8 +61,8 @@ def load(folder: str | PathLike) -> "DeepGenerativeClassifier":
     fitted.n_features_in_ = description["n_features_in"]
     if description["feature_names_in"] is not None:
         fitted.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
-    fields = description["architecture"]
-    fitted.architecture_ = Architecture(**fields | {"hidden": tuple(fields["hidden"])})
+    fitted.architecture_ = Architecture(**{k: _as_tuples(v) for k, v in description["architecture"].items()})
+    fitted.features_ = _features_from_tensors(tensors, fitted.architecture_)
     fitted.runs_ = [
         _run_from_json(run, _model_from_tensors(fitted.architecture_, tensors, f"run-{i}"))
         for i, run in enumerate(description["runs"])
@@ -107,7 +106,6 @@ def _describe(estimator: "DeepGenerativeClassifier", weights: str) -> dict[str, 
         "is_new": estimator.is_new_.tolist(),
         "component_class": estimator.component_class_.tolist(),
         "regime": estimator.regime_,
-        "likelihood": estimator.features_.likelihood,
         "n_features_in": estimator.n_features_in_,
         "feature_names_in": None if names is None else names.tolist(),
         "architecture": estimator.architecture_._asdict(),
@@ -195,13 +193,19 @@ def _settings_from_json(settings: dict[str, Any]) -> dict[str, Any]:
     return settings | {"hidden": tuple(settings["hidden"])}
 
 
-def _features_from_tensors(tensors: dict[str, np.ndarray], likelihood: str) -> Features:
+def _as_tuples(value: Any) -> Any:
+    """JSON has lists only; what is compiled for an architecture is found by its hash."""
+    return tuple(_as_tuples(v) for v in value) if isinstance(value, list) else value
+
+
+def _features_from_tensors(tensors: dict[str, np.ndarray], architecture: Architecture) -> Features:
     return Features(
         kept=tensors["features.kept"].astype(bool),
         filler=tensors["features.filler"],
         scaling=Scaling(tensors["features.shift"], tensors["features.scale"]),
         spread=float(tensors["features.spread"]),
-        likelihood=likelihood,
+        likelihood=architecture.likelihood,
+        blocks=architecture.blocks,
     )
 
 

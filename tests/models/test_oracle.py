@@ -23,6 +23,14 @@ def forward(mlp, *inputs):
 def log_likelihood(case, model, x, output):
     if case.likelihood == "bernoulli":
         return bernoulli.logpmf(x, 1 / (1 + np.exp(-output))).sum()
+    if case.likelihood == "mixed":
+        sigma = 0.7 * (0.1 + np.exp(np.asarray(model.likelihood.gaussian.log_ratio, float)))
+        odds = np.exp(output[3:])
+        return (
+            norm.logpdf(x[:2], output[:2], sigma).sum()
+            + bernoulli.logpmf(x[2], 1 / (1 + np.exp(-output[2])))
+            + np.log(odds / odds.sum())[x[3:] == 1].sum()
+        )
     sigma = {
         "gaussian": lambda: 0.7 * (0.1 + np.exp(np.asarray(model.likelihood.log_ratio, float))),
         "gaussian-fixed": lambda: 0.7,

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from newfound.models.likelihoods import Likelihood, likelihood_of
+from newfound.models.likelihoods import Blocks, Likelihood, likelihood_of
 from newfound.models.networks import Mlp
 
 
@@ -41,6 +41,7 @@ class Architecture(NamedTuple):
     posterior: str = "structured"  # or "mean-field": z's posterior without y
     activation: str = "relu"
     kernel_sd: float | None = None  # of N(0, sd²) kernels; None is Glorot's
+    blocks: Blocks = ()  # which columns are of which kind, for the likelihood "mixed"
 
 
 class DeepGenerativeModel(eqx.Module):
@@ -106,7 +107,7 @@ def shared_parts(
         "classifier": network(classifier_key, inputs=(d_x,), outputs=(n_components,)),
         "encoder": network(encoder_key, inputs=encoder_inputs, outputs=(d_z, d_z)),
         "decoder": network(decoder_key, inputs=decoder_inputs, outputs=(d_x,)),
-        "likelihood": likelihood_of(architecture.likelihood, d_x, sigma),
+        "likelihood": likelihood_of(architecture.likelihood, d_x, sigma, architecture.blocks),
     }
 
 

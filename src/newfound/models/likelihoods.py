@@ -8,10 +8,12 @@ from abc import abstractmethod
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Key
 
 Row = Float[Array, " d_x"]
+Blocks = tuple[tuple[str, tuple[int, ...]], ...]  # kind ("numeric", "binary", "category") and positions of its columns
 
 
 class Likelihood(eqx.Module):
@@ -102,15 +104,56 @@ class LearnedGaussian(Likelihood):
         return output + self.sigma * jax.random.normal(key, output.shape)
 
 
-LIKELIHOODS = ("bernoulli", "gaussian", "gaussian-fixed")
+class Mixed(Likelihood):
+    """log p(x) = Σ over blocks of columns: Gaussian for numbers, Bernoulli for flags, categorical for one-hot ones."""
+
+    gaussian: LearnedGaussian  # over the numeric columns
+    blocks: Blocks = eqx.field(static=True)
+
+    def _positions(self, kind: str) -> np.ndarray:
+        return np.array([i for block, columns in self.blocks if block == kind for i in columns], dtype=int)
+
+    @property
+    def _groups(self) -> list[np.ndarray]:
+        return [np.array(columns) for block, columns in self.blocks if block == "category"]
+
+    def draw(self, x: Row, key: Key[Array, ""]) -> Row:
+        return x
+
+    def log_prob(self, x: Row, output: Row) -> Float[Array, ""]:
+        numeric, binary = self._positions("numeric"), self._positions("binary")
+        total = self.gaussian.log_prob(x[numeric], output[numeric]) + Bernoulli().log_prob(x[binary], output[binary])
+        return total + sum(jnp.sum(x[group] * jax.nn.log_softmax(output[group])) for group in self._groups)
+
+    def mean(self, output: Row) -> Row:
+        binary = self._positions("binary")
+        mean = output.at[binary].set(jax.nn.sigmoid(output[binary]))
+        for group in self._groups:
+            mean = mean.at[group].set(jax.nn.softmax(output[group]))
+        return mean
+
+    def sample(self, output: Row, key: Key[Array, ""]) -> Row:
+        numeric, binary = self._positions("numeric"), self._positions("binary")
+        numeric_key, binary_key, *group_keys = jax.random.split(key, 2 + len(self._groups))
+        row = output.at[numeric].set(self.gaussian.sample(output[numeric], numeric_key))
+        row = row.at[binary].set(Bernoulli().sample(output[binary], binary_key))
+        for group, group_key in zip(self._groups, group_keys, strict=True):
+            row = row.at[group].set(jax.nn.one_hot(jax.random.categorical(group_key, output[group]), len(group)))
+        return row
 
 
-def likelihood_of(name: str, d_x: int, sigma: Float[Array, ""]) -> Likelihood:
-    """The likelihood called `name`; `sigma` is the fixed σ, or the unit of a learned one."""
+LIKELIHOODS = ("bernoulli", "gaussian", "gaussian-fixed", "mixed")
+
+
+def likelihood_of(name: str, d_x: int, sigma: Float[Array, ""], blocks: Blocks = ()) -> Likelihood:
+    """The likelihood called `name`; `sigma` is the fixed σ, or the unit of a learned one; `blocks` are of "mixed"."""
     if name == "bernoulli":
         return Bernoulli()
     if name == "gaussian":
         return LearnedGaussian(unit=sigma, log_ratio=jnp.zeros(d_x))
     if name == "gaussian-fixed":
         return FixedGaussian(sigma=sigma)
+    if name == "mixed":
+        n_numeric = sum(len(columns) for kind, columns in blocks if kind == "numeric")
+        return Mixed(LearnedGaussian(unit=sigma, log_ratio=jnp.zeros(n_numeric)), blocks)
     raise ValueError(f"likelihood must be one of {', '.join(LIKELIHOODS)}, got {name!r}")

@@ -28,7 +28,8 @@ def pseudo_labels(
     guesses = np.full(len(labels), UNLABELLED)
     if n_known:
         n_components = n_known + n_new
-        n_clusters = np.clip((labels != UNLABELLED).sum() // LABELS_PER_CLUSTER, n_components, 4 * n_components)
+        n_wanted = int((labels != UNLABELLED).sum()) // LABELS_PER_CLUSTER
+        n_clusters = min(max(n_wanted, n_components), 4 * n_components)
         clusters = _cluster(X, np.arange(len(X)), n_clusters, scaling, seed, starts=1)
         guesses = _class_of_cluster(clusters, labels, n_known)[clusters]
     rest = np.flatnonzero(guesses == UNLABELLED)
