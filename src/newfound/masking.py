@@ -32,7 +32,9 @@ def paper_setup(name: str, y: Any, keep: float | int = 0.2, random_state: Any = 
     return masked, NEW_COMPONENTS if name == "semi-unsupervised" else 0
 
 
-def mask_labels(y: Any, hide: Collection[Any] = (), keep: float | int = 1.0, random_state: Any = None) -> np.ndarray:
+def mask_labels(
+    y: Any, hide: Collection[Any] = (), keep: float | int = 1.0, random_state: Any = None, groups: Any = None
+) -> np.ndarray:
     """`y` with -1 (or "") where a label is hidden: for every row of the classes in `hide`, and for most of the others.
 
     Parameters

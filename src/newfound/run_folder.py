@@ -86,8 +86,8 @@ def open_run(folder: str | os.PathLike) -> Run:
         stored = json.loads(description.read_text())
         if stored["format"] > FORMAT:
             raise DataError(
-                f"The run {str(folder)!r} was written by a newer newfound ({stored['newfound']}); this is {__version__}. "
-                f"Upgrade with pip install --upgrade newfound."
+                f"The run {str(folder)!r} was written by a newer newfound ({stored['newfound']}); "
+                f"this is {__version__}. Upgrade with pip install --upgrade newfound."
             )
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, DataError):

@@ -58,4 +58,5 @@ def _with_fixed_parts(model: DeepGenerativeModel, log_p_y: jax.Array) -> DeepGen
     return model
 
 
-CASES = [Case(*parts) for parts in product(MODELS, LIKELIHOODS, ("structured", "mean-field"))]
+CASES = [Case(*parts, "structured") for parts in product(MODELS, LIKELIHOODS)]
+CASES += [Case(model, "gaussian", "mean-field") for model in MODELS]

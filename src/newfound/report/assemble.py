@@ -165,5 +165,9 @@ def _map(table: dict[str, np.ndarray], stored: dict[str, np.ndarray]) -> Map:
 
 
 def _calibration(stored: dict[str, Any]) -> Calibration:
-    bins = (np.array(stored[name]) for name in ("bin_probability", "bin_accuracy", "bin_rows"))
-    return Calibration(*bins, expected_calibration_error=stored["expected_calibration_error"])
+    return Calibration(
+        bin_probability=np.array(stored["bin_probability"]),
+        bin_accuracy=np.array(stored["bin_accuracy"]),
+        bin_rows=np.array(stored["bin_rows"]),
+        expected_calibration_error=stored["expected_calibration_error"],
+    )

@@ -1,0 +1,103 @@
+"""True classes against components, as a table whose cells are shaded."""
+
+import math
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from newfound.evaluation import Evaluation
+from newfound.plots import component_order
+from newfound.report.content import ReportContent
+from newfound.report.words import percent
+
+WIDEST_WITH_NUMBERS = 16  # columns; beyond, a cell shows its share by shade and on hover
+
+
+class Group(NamedTuple):
+    """Neighbouring components that stand for the same true class."""
+
+    name: str
+    is_new: bool
+    n_columns: int
+
+
+class Cell(NamedTuple):
+    """The rows of one true class in one component."""
+
+    share: float
+    text: str
+    n_rows: int
+    starts_group: bool
+
+
+class Line(NamedTuple):
+    """One true class."""
+
+    name: str
+    is_known: bool
+    n_rows: int
+    cells: list[Cell]
+
+
+class Matrix(NamedTuple):
+    """The whole table."""
+
+    groups: list[Group]
+    components: list[tuple[int, bool, bool]]  # number, whether it is new, whether it starts a group
+    lines: list[Line]
+    is_compact: bool
+
+
+def confusion(content: ReportContent) -> Matrix | None:
+    """Known components first, then the new ones grouped under the class most common in each, empty ones last."""
+    evaluation, n_known = content.evaluation, content.n_known_components
+    if evaluation is None:
+        return None
+    order = component_order(evaluation, n_known)
+    order = order[(evaluation.counts[:, order].sum(axis=0) > 0) | (order < n_known)]
+    groups = _groups(evaluation, order, n_known)
+    starts = set(np.cumsum([0, *(group.n_columns for group in groups)]).tolist())
+    known = {c.name for c in content.classes if not c.is_new}
+    totals = evaluation.counts.sum(axis=1)
+    lines = [
+        Line(str(name), str(name) in known, int(total), _cells(counts[order], int(total), starts))
+        for name, total, counts in zip(evaluation.classes, totals, evaluation.counts, strict=True)
+    ]
+    components = [(int(k), bool(k >= n_known), i in starts) for i, k in enumerate(order)]
+    return Matrix(groups, components, lines, len(order) > WIDEST_WITH_NUMBERS)
+
+
+def _groups(evaluation: Evaluation, order: np.ndarray, n_known: int) -> list[Group]:
+    def key(component: int) -> tuple[bool, int]:
+        return bool(component >= n_known), int(evaluation.many_to_one_class[component])
+
+    return [
+        Group(str(evaluation.classes[stands_for]) if stands_for >= 0 else "empty", is_new, len(list(members)))
+        for (is_new, stands_for), members in groupby(order, key=key)
+    ]
+
+
+def _cells(counts: np.ndarray, total: int, starts: set[int]) -> list[Cell]:
+    shares = counts / max(total, 1)
+    return [
+        Cell(round(float(share), 3), percent(share) if n else "", int(n), i in starts)
+        for i, (share, n) in enumerate(zip(shares, counts, strict=True))
+    ]
+
+
+def metrics(content: ReportContent) -> list[tuple[str, str]]:
+    """Every metric by its exact name: those given, else the accuracies of the evaluation."""
+    named = content.metrics or (_accuracies(content.evaluation) if content.evaluation else {})
+    return [(name, _metric(name, value)) for name, value in named.items()]
+
+
+def _metric(name: str, value: float) -> str:
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:.1%}" if "accuracy" in name else f"{value:.3f}"
+
+
+def _accuracies(evaluation: Evaluation) -> dict[str, float]:
+    kinds = {"one-to-one accuracy": evaluation.one_to_one, "many-to-one accuracy": evaluation.many_to_one}
+    return {f"{kind} ({part})": getattr(a, part) for kind, a in kinds.items() for part in ("all", "known", "new")}

@@ -1,0 +1,167 @@
+"""The interactive figures, as plotly's own data and layout.
+
+A colour is the name of a custom property of the style sheet; `page.js` looks it up, so that one figure serves light and
+dark. Every text that came from a user is escaped, because plotly reads a little HTML in texts.
+"""
+
+import html
+from typing import Any
+
+import numpy as np
+
+from newfound.report.content import Calibration, Map, ReportContent
+from newfound.report.marks import Mark, marks
+from newfound.report.words import percent, shorten
+
+Figure = dict[str, Any]
+
+MARGIN = {"l": 56, "r": 12, "t": 12, "b": 44}
+NOT_A_TERM = {"step", "is_warming", "learning_rate", "loss", "reconstruction", "gradient_norm", "seconds"}
+TERM_NAMES = {"kl_z": "KL of z", "kl_y": "KL of y", "cross_entropy": "cross-entropy of labels"}
+LINES = ["--known-0", "--new-0", "--new-1", "--known-1", "--known-3", "--new-5"]
+
+
+def figures(content: ReportContent) -> dict[str, Figure]:
+    """Every figure there is data for, by the id of the element it is drawn in."""
+    drawn = {"map": latent_map(content), **training(content.history)}
+    if content.calibration is not None:
+        drawn["calibration"] = reliability(content.calibration)
+    return drawn
+
+
+def latent_map(content: ReportContent) -> Figure:
+    """A trace for each class. SVG rather than WebGL: it prints, needs no graphics driver and is quick at 2,000 points."""
+    mark_of = marks(content.classes)
+    traces = [_class_on_map(content.map, c.name, mark_of[c.name]) for c in content.classes]
+    axis = {"showgrid": False, "zeroline": False, "showticklabels": False, "ticks": ""}
+    layout = {
+        "xaxis": axis,
+        "yaxis": axis,
+        "showlegend": False,
+        "hovermode": "closest",
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+    }
+    return {"data": traces, "layout": layout}
+
+
+def _class_on_map(rows: Map, name: str, mark: Mark) -> Figure:
+    chosen = np.flatnonzero(rows.predicted == name)
+    has_label = rows.observed[chosen] != ""
+    truth = "" if rows.truth is None else "<br>true class: %{customdata[4]}"
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": _text(name),
+        "x": numbers(rows.x[chosen]),
+        "y": numbers(rows.y[chosen]),
+        "customdata": [_hover(rows, row) for row in chosen],
+        "hovertemplate": "<b>%{customdata[1]}</b> · probability %{customdata[2]}<br>row %{customdata[0]}"
+        f"<br>label: %{{customdata[3]}}{truth}<extra></extra>",
+        "marker": {
+            "symbol": mark.symbol,
+            "size": np.where(has_label, 9, 7).tolist(),
+            "color": mark.colour,
+            "opacity": numbers(np.clip(rows.probability[chosen], 0.25, 0.95)),
+            "line": {"width": np.where(has_label, 1.5, 0).tolist(), "color": "--ink"}
+            if "open" not in mark.symbol
+            else {"width": np.where(has_label, 3, 2).tolist()},
+        },
+    }
+
+
+def _hover(rows: Map, row: int) -> list[str]:
+    texts = [rows.row_ids[row], rows.predicted[row], percent(rows.probability[row]), rows.observed[row] or "none"]
+    return [_text(text) for text in (texts if rows.truth is None else [*texts, rows.truth[row]])]
+
+
+def training(history: dict[str, np.ndarray]) -> dict[str, Figure]:
+    """The loss, its terms, and what the rows held out of training say; the warm start is shaded."""
+    if not len(history.get("step", ())):
+        return {}
+    terms = {TERM_NAMES.get(k, k): v for k, v in history.items() if k not in NOT_A_TERM and not k.startswith("heldout")}
+    lines = {
+        "loss": {"loss": history.get("loss"), "reconstruction error": _negative(history.get("reconstruction"))},
+        "terms": terms,
+        "heldout-elbo": {"held-out ELBO": history.get("heldout_elbo")},
+        "heldout-accuracy": {"held-out accuracy": history.get("heldout_accuracy")},
+    }
+    drawn = {name: _curves(history, {k: v for k, v in curves.items() if _has_values(v)}) for name, curves in lines.items()}
+    if "heldout-accuracy" in drawn:
+        drawn["heldout-accuracy"]["layout"]["yaxis"] |= {"tickformat": ".0%", "rangemode": "normal"}
+    return {name: figure for name, figure in drawn.items() if figure["data"]}
+
+
+def _curves(history: dict[str, np.ndarray], curves: dict[str, Any]) -> Figure:
+    step = numbers(history["step"])
+    mode = "lines" if len(step) > 1 else "markers"
+    traces = [
+        {"type": "scatter", "mode": mode, "name": _text(name), "x": step, "y": numbers(values), "line": line}
+        for (name, values), line in zip(curves.items(), _line_styles(), strict=False)
+    ]
+    layout = {
+        "xaxis": {"title": {"text": "step"}, "zeroline": False, "rangemode": "tozero"},
+        "yaxis": {"zeroline": False},
+        "showlegend": len(traces) > 1,
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "hovermode": "x unified",
+        "margin": MARGIN | {"t": 36 if len(traces) > 1 else 12},
+        "shapes": _warm_start(history),
+    }
+    return {"data": traces, "layout": layout}
+
+
+def _line_styles() -> list[Figure]:
+    dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
+    return [{"color": colour, "dash": dash, "width": 2} for colour, dash in zip(LINES, dashes, strict=True)]
+
+
+def _warm_start(history: dict[str, np.ndarray]) -> list[Figure]:
+    warm = np.asarray(history["step"])[np.asarray(history.get("is_warming", np.zeros(len(history["step"])))) > 0]
+    if len(warm) == 0:
+        return []
+    where = {"xref": "x", "yref": "paper", "x0": 0, "x1": float(warm.max()), "y0": 0, "y1": 1}
+    return [{"type": "rect", "layer": "below", "fillcolor": "--shade", "line": {"width": 0}, **where}]
+
+
+def reliability(calibration: Calibration) -> Figure:
+    """How often the model was right, against how sure it was; on the diagonal, it knows how much it knows."""
+    filled = np.flatnonzero(calibration.bin_rows > 0)
+    rows = calibration.bin_rows[filled]
+    share = {"range": [-0.03, 1.03], "tickformat": ".0%", "zeroline": False, "dtick": 0.2}
+    diagonal = {"x": [0, 1], "y": [0, 1], "mode": "lines", "type": "scatter", "hoverinfo": "skip", "name": "ideal"}
+    bins = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": "held-out labels",
+        "x": numbers(calibration.bin_probability[filled]),
+        "y": numbers(calibration.bin_accuracy[filled]),
+        "customdata": rows.tolist(),
+        "hovertemplate": "%{customdata} rows<br>mean probability %{x:.0%}<br>right %{y:.0%}<extra></extra>",
+        "line": {"color": "--known-0", "width": 2},
+        "marker": {"color": "--known-0", "size": numbers(8 + 14 * np.sqrt(rows / max(rows.max(initial=1), 1)))},
+    }
+    layout = {
+        "xaxis": share | {"title": {"text": "mean probability"}},
+        "yaxis": share | {"title": {"text": "share that is right"}},
+        "showlegend": False,
+        "hovermode": "closest",
+        "margin": MARGIN,
+    }
+    return {"data": [diagonal | {"line": {"color": "--soft", "dash": "dash", "width": 1.5}}, bins], "layout": layout}
+
+
+def numbers(values: Any) -> list[float | None]:
+    """For JSON, which knows no nan: five digits, enough for a screen."""
+    return [float(f"{v:.5g}") if np.isfinite(v) else None for v in np.asarray(values, dtype=float).tolist()]
+
+
+def _text(value: object) -> str:
+    return html.escape(shorten(value), quote=False)
+
+
+def _negative(values: np.ndarray | None) -> np.ndarray | None:
+    return None if values is None else -np.asarray(values, dtype=float)
+
+
+def _has_values(values: np.ndarray | None) -> bool:
+    return values is not None and bool(np.isfinite(np.asarray(values, dtype=float)).any())

@@ -1,0 +1,50 @@
+"""One self-contained HTML page: scripts, styles and images are inside, and the page forbids itself the network."""
+
+import base64
+import hashlib
+from importlib.resources import files
+
+from jinja2 import Environment, StrictUndefined
+
+from newfound.report.cards import cards, signed
+from newfound.report.confusion import confusion, metrics
+from newfound.report.content import ReportContent
+from newfound.report.figures import figures
+from newfound.report.words import facts, meaning_of, shorten, summary
+
+
+def render(content: ReportContent) -> str:
+    """The page as text, to be written as UTF-8. The same content always gives the same page."""
+    from plotly.offline import get_plotlyjs
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"signed": signed, "shorten": shorten}
+    scripts = [_for_html(get_plotlyjs()), _for_html(_stored("page.js"))]
+    page = environment.from_string(_stored("page.html.jinja")).render(
+        content=content,
+        facts=facts(content),
+        summary=summary(content),
+        meaning=meaning_of(content.ending),
+        cards=cards(content),
+        matrix=confusion(content),
+        metrics=metrics(content),
+        figures=figures(content),
+        style=_stored("page.css"),
+        scripts=scripts,
+        script_hashes=[_hash(script) for script in scripts],
+    )
+    return page.encode("utf-8", "replace").decode("utf-8")  # a name cut in half by a wrong encoding is no reason to fail
+
+
+def _stored(name: str) -> str:
+    return files("newfound.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _for_html(script: str) -> str:
+    """As a browser reads it inside a page: line ends are newlines, whichever system this is."""
+    return script.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _hash(script: str) -> str:
+    """By which the page's security policy lets these two scripts run, and no script that a name might smuggle in."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"

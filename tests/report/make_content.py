@@ -1,0 +1,257 @@
+"""What three fits might leave for a report: random but seeded, made without training anything."""
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from newfound.evaluation import evaluate
+from newfound.report.content import Calibration, ClassContent, Examples, Map, ReportContent
+
+ATTACK = "<script>alert(1)</script>"
+CLOSER = "</script><img src=x onerror=alert(2)>"
+LONG = "a class whose name somebody wrote as a whole sentence, with commas, and never thought would be shown"
+N_SHOWN = 8
+
+
+def digits() -> ReportContent:
+    """Images of 8 × 8; 0 to 4 known, five new classes, one of which owns two components and one of which is empty."""
+    rng = np.random.default_rng(0)
+    X, truth = load_digits(return_X_y=True)
+    confused = np.where(rng.random(len(truth)) < 0.08, rng.integers(0, 10, len(truth)), truth)
+    component = np.where((confused == 9) & (rng.random(len(truth)) < 0.5), 10, confused)
+    names = [*"01234", *(f"new-{i}" for i in range(1, 7))]
+    owned = [[i] for i in range(9)] + [[9, 10], [11]]
+    labels = np.where((truth < 5) & (rng.random(len(truth)) < 0.2), truth.astype(str), "")
+    return _content(
+        rng,
+        X,
+        names,
+        5,
+        owned,
+        component,
+        labels,
+        truth=truth.astype(str),
+        title="digits",
+        source="digits",
+        kind="images",
+        image_shape=(8, 8),
+        row_ids=np.arange(len(X)),
+        decisions=["1,797 images of 8 × 8 grey values, 0 to 16.", "Labels of 5 to 9 were hidden; 20 % of 0 to 4 kept."],
+    )
+
+
+def wide_table() -> ReportContent:
+    """A table of 561 features with 45 classes, of which some new ones are tiny."""
+    rng = np.random.default_rng(1)
+    sensors = [
+        f"{d}Body{s}-{f}()-{a}" for d in "tf" for s in ("Acc", "Gyro", "AccJerk") for f in STATISTICS for a in "XYZ"
+    ]
+    names = [f"{name}{suffix}" for suffix in ("", ",1", ",2", ",3", ",4", ",5") for name in sensors][:561]
+    activities = ["WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING"]
+    weights = rng.dirichlet(np.full(45, 0.6))
+    component = rng.choice(45, size=3000, p=weights)
+    centres = rng.normal(0, 0.35, (45, 561)) * (rng.random((45, 561)) < 0.15)
+    X = np.tanh(centres[component] + rng.normal(0, 0.25, (3000, 561)))
+    truth = np.array(activities)[np.where(rng.random(3000) < 0.12, rng.integers(0, 6, 3000), component % 6)]
+    classes = [*activities[:3], *(f"new-{i}" for i in range(1, 43))]
+    labels = np.where((component < 3) & (rng.random(3000) < 0.2), np.array(classes)[component], "")
+    return _content(
+        rng,
+        X,
+        classes,
+        3,
+        [[i] for i in range(45)],
+        component,
+        labels,
+        truth=truth,
+        title="har.parquet",
+        source="har.parquet",
+        kind="table",
+        image_shape=None,
+        row_ids=np.array([f"subject-{i // 100:02d}/{i % 100:03d}" for i in range(3000)]),
+        feature_names=names,
+        decisions=["561 columns hold numbers: 'tBodyAcc-mean()-X', 'tBodyAcc-mean()-Y' and 559 more."],
+    )
+
+
+def mixed_table() -> ReportContent:
+    """A small table of numbers and categories, with names that try to break the page; no truth, nothing held out."""
+    rng = np.random.default_rng(2)
+    names = [
+        "price (€)",
+        "colour=red",
+        "colour=<b>blue</b>",
+        CLOSER,
+        'said "so"',
+        "a'b & c",
+        "%{x}",
+        "weight_kg",
+        "const",
+    ]
+    component = rng.integers(0, 4, 150)
+    X = np.column_stack(
+        [
+            rng.lognormal(8 + component, 0.3),
+            component == 0,
+            component == 1,
+            rng.normal(component, 1),
+            rng.normal(-component, 1),
+            rng.random(150) < 0.5,
+            rng.normal(0, 1e-6, 150),
+            rng.normal(70, 10, 150),
+            np.full(150, 3.0),
+        ]
+    ).astype(float)
+    classes = [ATTACK, "A & B", "--ink", LONG]
+    labels = np.where((component < 2) & (rng.random(150) < 0.3), np.array(classes, object)[component], "")
+    return _content(
+        rng,
+        X,
+        classes,
+        2,
+        [[i] for i in range(4)],
+        component,
+        labels,
+        truth=None,
+        title=f"{CLOSER} & co.csv",
+        source=f"{CLOSER} & co.csv",
+        kind="table",
+        image_shape=None,
+        row_ids=np.array([f"{ATTACK}-{i}" for i in range(150)], object),
+        feature_names=names,
+        decisions=[f"1 column was left out: '{ATTACK}'.", "3 cells were missing and filled with the column's median."],
+        ending="interrupted",
+    )
+
+
+STATISTICS = ("mean", "std", "mad", "max", "min", "energy", "iqr", "entropy")
+CASES = {"digits": digits, "wide-table": wide_table, "mixed-table": mixed_table}
+
+
+def _content(
+    rng,
+    X,
+    names,
+    n_known,
+    owned,
+    component,
+    labels,
+    *,
+    truth,
+    row_ids,
+    feature_names=None,
+    ending="reached the limit",
+    **say,
+) -> ReportContent:
+    n_components = max(max(c) for c in owned) + 1
+    class_of = np.array([next(i for i, c in enumerate(owned) if k in c) for k in range(n_components)])[component]
+    predicted = np.array(names, object)[class_of]
+    probability = 0.4 + 0.6 * rng.beta(4, 0.6, len(X))
+    shown: list[int] = []
+    classes = [
+        _class(rng, X, name, c, class_of == i, labels, probability, shown, is_new=i >= n_known)
+        for i, (name, c) in enumerate(zip(names, owned, strict=True))
+    ]
+    on_map = rng.permutation(len(X))[:2000]
+    flat = (X - X.mean(0)) @ np.linalg.svd(X - X.mean(0), full_matrices=False)[2][:2].T
+    evaluation = None if truth is None else evaluate(truth, component, n_components, np.array(names[:n_known]))
+    return ReportContent(
+        created="2025-01-02 03:04 UTC",
+        model="GM-DGM",
+        regime="semi-unsupervised",
+        ending=ending,
+        n_rows=len(X),
+        n_labelled=int((labels != "").sum()),
+        n_disagreements=4,
+        feature_names=feature_names or [f"r{i // 8}c{i % 8}" for i in range(X.shape[1])],
+        feature_mean=X.mean(0),
+        feature_sd=X.std(0),
+        classes=classes,
+        examples=Examples(
+            X[shown], row_ids[shown], predicted[shown], probability[shown], rng.random(len(shown)), labels[shown]
+        ),
+        map=Map(
+            flat[on_map, 0] + rng.normal(0, 0.3, len(on_map)) * flat.std(),
+            flat[on_map, 1],
+            row_ids[on_map],
+            predicted[on_map],
+            probability[on_map],
+            labels[on_map],
+            None if truth is None else truth[on_map],
+        ),
+        history=_history(rng, has_heldout=truth is not None),
+        settings={"n_new": len(names) - n_known, "hidden": (200, 200), "alpha": 1.0, "learning_rate": 0.001, "seed": 0},
+        versions={"newfound": "0.2.0", "jax": "0.7.1", "numpy": "2.3.1", "python": "3.12.4"},
+        command=f"newfound fit '{say['source']}' --label species --seed 0 --out run/",
+        calibration=None if truth is None else _calibration(rng),
+        evaluation=evaluation,
+        metrics={} if evaluation is None else _metrics(evaluation),
+        n_known_components=n_known,
+        **say,
+    )
+
+
+def _class(rng, X, name, components, chosen, labels, probability, shown, *, is_new) -> ClassContent:
+    rows = np.flatnonzero(chosen)
+    rows = rows[np.argsort(-probability[rows])]
+    first = len(shown)
+    top, bottom = rows[:N_SHOWN], rows[N_SHOWN:][::-1][:N_SHOWN]
+    shown += [*top, *bottom]
+    has_rows = len(rows) > 0
+    mean = X[rows].mean(0) if has_rows else np.full(X.shape[1], np.nan)
+    made_up = (mean if has_rows else X.mean(0)) + rng.normal(0, 0.15, (N_SHOWN, X.shape[1])) * X.std(0)
+    return ClassContent(
+        name=name,
+        is_new=is_new,
+        components=components,
+        n_rows=len(rows),
+        n_observed=int((labels == name).sum()),
+        confidence=float(probability[rows].mean()) if has_rows else float("nan"),
+        typical=first + np.arange(len(top)),
+        doubtful=first + len(top) + np.arange(len(bottom)),
+        generated=made_up,
+        mean=mean,
+    )
+
+
+def _history(rng, *, has_heldout: bool) -> dict[str, np.ndarray]:
+    step = np.arange(1, 61) * 128
+    reconstruction = -120 - 90 * np.exp(-step / 900) + rng.normal(0, 1, 60)
+    kl_z, kl_y = 14 * (1 - np.exp(-step / 1500)), 2 + np.exp(-step / 2000)
+    cross_entropy = np.exp(-step / 1200)
+    nothing = np.full(60, np.nan)
+    return {
+        "step": step,
+        "is_warming": (step < 1500).astype(float),
+        "learning_rate": 0.001 * (1 + np.cos(np.pi * step / step[-1])) / 2,
+        "loss": -reconstruction + kl_z + kl_y + cross_entropy,
+        "reconstruction": reconstruction,
+        "kl_z": kl_z,
+        "kl_y": kl_y,
+        "cross_entropy": cross_entropy,
+        "gradient_norm": rng.random(60),
+        "heldout_elbo": reconstruction - kl_z - kl_y - 3 if has_heldout else nothing,
+        "heldout_accuracy": 0.95 - 0.6 * np.exp(-step / 700) if has_heldout else nothing,
+        "seconds": step / 100,
+    }
+
+
+def _calibration(rng) -> Calibration:
+    edges = np.linspace(0, 1, 11)
+    rows = np.array([0, 0, 1, 2, 3, 4, 8, 14, 30, 110])
+    middle = np.where(rows > 0, (edges[:-1] + edges[1:]) / 2, np.nan)
+    return Calibration(middle, np.clip(middle + rng.normal(0, 0.06, 10), 0, 1), rows, 0.031)
+
+
+def _metrics(evaluation) -> dict[str, float]:
+    accuracies = {
+        f"{kind} accuracy ({part})": getattr(getattr(evaluation, kind.replace("-", "_")), part)
+        for kind in ("one-to-one", "many-to-one")
+        for part in ("all", "known", "new")
+    }
+    return accuracies | {
+        "normalised mutual information": 0.83,
+        "adjusted Rand index": 0.79,
+        "macro one-to-one recall": 0.871,
+        "mean entropy of q(y|x) in nats": 0.214,
+        "expected calibration error (known classes)": 0.031,
+    }
