@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newfound.evaluation import evaluate
+from newfound.evaluation import evaluate, expected_calibration_error, reliability
 from newfound.masking import mask_labels
 
 TRUTH = np.array(["a"] * 4 + ["b"] * 4 + ["c"] * 2)
@@ -37,6 +37,24 @@ def test_names_of_components_do_not_matter(order):
     other = evaluate(truth, np.array(order)[component], 6, known=np.array([0]))
     assert one.many_to_one == other.many_to_one
     assert one.one_to_one.all == other.one_to_one.all
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=2, max_size=60))
+def test_information_and_rand_index_are_scikit_learns(pairs):
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    truth, component = np.array(pairs).T
+    metrics = evaluate(truth, component, 6, known=np.array([0])).metrics
+    nmi, ari = normalized_mutual_info_score(truth, component), adjusted_rand_score(truth, component)
+    assert metrics["normalised mutual information"] == pytest.approx(nmi, abs=1e-9)
+    assert metrics["adjusted Rand index"] == pytest.approx(ari, abs=1e-9)
+
+
+def test_calibration_by_hand():
+    probability, is_right = np.array([0.95, 0.95, 0.55, 0.55]), np.array([True, True, True, False])
+    assert expected_calibration_error(probability, is_right) == pytest.approx(0.05)
+    mean, accuracy, n_rows = reliability(probability, is_right)
+    assert (mean.tolist(), accuracy.tolist(), n_rows.tolist()) == ([0.55, 0.95], [0.5, 1.0], [2, 2])
 
 
 def test_mask_hides_classes_and_keeps_a_share_of_the_others():

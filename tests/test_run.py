@@ -113,6 +113,10 @@ def test_evaluate_names_every_metric(workplace):
         assert name in printed
         assert 0 <= metrics[name] <= 1
     assert metrics["one-to-one accuracy, known"] > 0.5
+    assert 0 <= metrics["expected calibration error, known classes"] <= 1
+    assert metrics["mean entropy of q(y|x), new classes"] >= 0
+    assert metrics["confusion"]["true_classes"] == ["cat", "dog", "emu", "fox"]
+    assert np.sum(metrics["confusion"]["rows_by_component"]) == 240
 
 
 def test_report_and_info(workplace):
@@ -186,6 +190,8 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_refusals_are_one_sentence_with_exit_code_2(workplace, what):
     arguments, message = REFUSED[what]
+    if arguments[0] == "fit" and "--out" not in arguments:
+        arguments = (*arguments, "--out", "other")
     before = sorted(path.name for path in workplace.iterdir())
     error = newfound(*arguments, cwd=workplace, code=2).stderr
     assert message in error
@@ -215,6 +221,53 @@ def test_killed_while_writing_leaves_no_run(workplace, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run_folder.write_run(tmp_path / "run", model, dataset, dataset.labels.astype(str), None, {"model": "gmdgm"})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupted_fit_leaves_a_usable_run(workplace, tmp_path, monkeypatch):
+    from newfound.data import read_dataset
+    from newfound.training import loop
+    from newfound.workflow import fit_run
+
+    calls, real = [], loop.train_chunk
+
+    def interrupt_at_third(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(loop, "train_chunk", interrupt_at_third)
+    dataset = read_dataset(workplace / "pets.csv", label="species", id="name")
+    settings = {"n_new": 2, "random_state": 0, "hidden": (8, 8)}
+    about = {"source": "pets.csv", "command": "newfound fit pets.csv"}
+    observed = dataset.labels.astype(str)
+    fit_run(dataset, tmp_path / "run", settings=settings, observed=observed, about=about)
+    run = open_run(tmp_path / "run")
+    assert run.description["ending"] == "interrupted"
+    assert run.model.predict(dataset.X).shape == (len(dataset),)
+
+
+def test_groups_keep_their_labels_together():
+    from newfound.masking import mask_labels
+
+    y, groups = np.repeat(["a", "b"], 100), np.tile(np.repeat(np.arange(10), 10), 2)
+    masked = mask_labels(y, keep=0.2, random_state=0, groups=groups)
+    assert all(len(np.unique(groups[masked == label])) == 2 for label in ("a", "b"))
+
+
+def test_setups_of_the_paper():
+    from newfound.masking import SETUPS, paper_setup
+
+    y = np.repeat(np.arange(10), 50)
+    seen = {name: paper_setup(name, y, random_state=0) for name in SETUPS}
+    assert {name: (len(np.unique(m[m >= 0])), n_new) for name, (m, n_new) in seen.items()} == {
+        "unsupervised": (0, 45),
+        "semi-supervised": (10, 0),
+        "semi-unsupervised": (5, 40),
+        "accidental": (5, 0),
+    }
+    with pytest.raises(ValueError, match="must be one of unsupervised"):
+        paper_setup("supervised", y)
 
 
 def test_words_for_classes_and_shares():

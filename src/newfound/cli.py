@@ -117,7 +117,8 @@ def fit(
         if model not in ("gmdgm", "ssvae"):
             raise ValueError(f"--model must be gmdgm or ssvae; got {model!r}.")
         options = {"label": label, "id": id, "ignore": ignore or [], "categorical": categorical or [], "labels": labels}
-        dataset = workflow.read_source(source, **options)
+        with console.status(f"reading {source} …"):
+            dataset = workflow.read_source(source, **options)
         for sentence in dataset.decisions:
             console.print(f"· {sentence}")
         observed, truth = workflow.mask_dataset(dataset, hide, keep, seed, by_group)
@@ -227,9 +228,11 @@ def evaluate(
 
     console = console_for(as_json)
     with clear_errors(), working(console):
-        metrics = workflow.evaluate_file(open_run(run), source, label).metrics
+        evaluation, metrics = workflow.evaluate_file(open_run(run), source, label)
     if as_json:
-        typer.echo(json.dumps({name: None if value != value else value for name, value in metrics.items()}))
+        confusion = {"true_classes": evaluation.classes.tolist(), "rows_by_component": evaluation.counts.tolist()}
+        numbers = {name: None if value != value else value for name, value in metrics.items()}
+        typer.echo(json.dumps(numbers | {"confusion": confusion}))
         return
     table = Table(box=SIMPLE_HEAD)
     table.add_column("metric")

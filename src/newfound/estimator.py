@@ -216,13 +216,21 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""
-        components = self._component_probabilities(X)
-        membership = self.component_class_[:, None] == np.arange(len(self.classes_))
-        return components @ membership.astype(float)
+        return self.predict_component_proba(X) @ self.membership
 
     def predict_component(self, X: Any) -> np.ndarray:
         """The most probable component of each row."""
-        return self._component_probabilities(X).argmax(axis=1)
+        return self.predict_component_proba(X).argmax(axis=1)
+
+    def predict_component_proba(self, X: Any) -> np.ndarray:
+        """The probability q(y | x) of each component, for each row."""
+        probabilities = self._infer(inference.component_probabilities, X).astype(float)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+    @property
+    def membership(self) -> np.ndarray:
+        """(components, classes): 1 where a component belongs to a class."""
+        return (self.component_class_[:, None] == np.arange(len(self.classes_))).astype(float)
 
     def new_class_score(self, X: Any) -> np.ndarray:
         """The probability that a row belongs to a class nobody labelled."""
@@ -424,10 +432,6 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return inference.in_batches(
             lambda rows: function(self._fitted_model, self.features_.select(rows), self.features_.scaling, *args), X
         )
-
-    def _component_probabilities(self, X: Any) -> np.ndarray:
-        probabilities = self._infer(inference.component_probabilities, X).astype(float)
-        return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def _position_of(self, name: Any) -> int:
         positions = np.flatnonzero(self.classes_ == name)

@@ -3,7 +3,7 @@
     run.json             settings, seed, versions, source, fingerprint, layout and decisions of the data
     model/               the fitted model (newfound.load)
     classes.json         each class with its components, size and confidence
-    predictions.parquet  every row: id, class, probability, P(new), component, observed label; also as CSV
+    predictions.parquet  every row: id, class, probability, P(new), component, entropy, observed label; also as CSV
     disagreements.csv    rows whose observed label the model doubts; the label itself is never changed
     history.parquet      every term of the objective over time
     examples.safetensors the rows that the report shows, and the map
@@ -171,14 +171,18 @@ def predictions_of(
     model: Any, X: np.ndarray, row_ids: np.ndarray, observed: np.ndarray, truth: np.ndarray | None = None
 ) -> dict[str, np.ndarray]:
     """A column for each thing that is said of a row."""
-    probabilities = model.predict_proba(X)
+    from newfound.evaluation import posterior_entropy
+
+    components = model.predict_component_proba(X)
+    probabilities = components @ model.membership
     best = probabilities.argmax(axis=1)
     table = {
         "row_id": row_ids.astype(str),
         "class": model.classes_[best].astype(str),
         "probability": probabilities[np.arange(len(X)), best],
         "p_new": probabilities[:, model.is_new_].sum(axis=1),
-        "component": model.predict_component(X),
+        "component": components.argmax(axis=1),
+        "entropy": posterior_entropy(components),
         "observed_label": observed.astype(str),
     }
     return table if truth is None else table | {"true_class": truth.astype(str)}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from newfound.data import NAMED, DataError, Dataset, read_batches, read_dataset
-from newfound.evaluation import Evaluation, evaluate
+from newfound.evaluation import Evaluation, evaluate, expected_calibration_error
 from newfound.masking import mask_labels
 from newfound.run_folder import Run, check_out, column_kinds, predictions_of, write_run
 
@@ -140,14 +140,12 @@ def predict_file(run: Run, source: str, out: Path, tell: Callable[[int], None] =
     return n_rows
 
 
-def evaluate_file(run: Run, source: str, label: str | None) -> Evaluation:
-    """Compare a run's answers with the labels of a file (or the test part of a named set)."""
-    truth, component = [], []
-    for block in score_blocks(run, source, label):
-        truth.append(block["observed_label"])
-        component.append(block["component"])
-    labels, components = np.concatenate(truth), np.concatenate(component)
-    has_label = labels != ""
+def evaluate_file(run: Run, source: str, label: str | None) -> tuple[Evaluation, dict[str, float]]:
+    """Compare a run's answers with the labels of a file (or of a named set's test part): counts, and every metric."""
+    blocks = list(score_blocks(run, source, label))
+    table = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0] if name != "row_id"}
+    truth = table["observed_label"]
+    has_label = truth != ""
     if not has_label.any():
         column = label or run.layout.label
         where = f" in column {column!r}" if column else ""
@@ -156,7 +154,19 @@ def evaluate_file(run: Run, source: str, label: str | None) -> Evaluation:
         )
     known = np.array([c["name"] for c in run.classes if not c["is_new"]])
     n_components = sum(len(c["components"]) for c in run.classes)
-    return evaluate(labels[has_label], components[has_label], n_components, known)
+    evaluation = evaluate(truth[has_label], table["component"][has_label], n_components, known)
+    of_known = np.isin(truth, known)
+    return evaluation, evaluation.metrics | {
+        "expected calibration error, known classes": expected_calibration_error(
+            table["probability"][of_known], (table["class"] == truth)[of_known]
+        ),
+        "mean entropy of q(y|x), known classes": _mean(table["entropy"][of_known]),
+        "mean entropy of q(y|x), new classes": _mean(table["entropy"][has_label & ~of_known]),
+    }
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")
 
 
 def named_sets() -> list[dict[str, Any]]:

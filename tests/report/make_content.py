@@ -152,7 +152,7 @@ def _content(
         for i, (name, c) in enumerate(zip(names, owned, strict=True))
     ]
     on_map = rng.permutation(len(X))[:2000]
-    flat = (X - X.mean(0)) @ np.linalg.svd(X - X.mean(0), full_matrices=False)[2][:2].T
+    flat = (X - X.mean(0)) @ np.linalg.eigh(np.cov(X.T))[1][:, -2:]
     evaluation = None if truth is None else evaluate(truth, component, n_components, np.array(names[:n_known]))
     return ReportContent(
         created="2025-01-02 03:04 UTC",

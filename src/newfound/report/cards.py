@@ -11,7 +11,8 @@ from newfound.report.pictures import data_uri, limits
 from newfound.report.words import number, percent
 
 N_FEATURES = 8
-N_TYPICAL, N_DOUBTFUL, N_GENERATED = 4, 4, 3  # columns of a table; pictures are all shown
+LEAST_DEVIATION = 0.05  # below, it would be written as 0.0 sd
+N_TYPICAL, N_DOUBTFUL, N_GENERATED = 3, 3, 2  # columns of a table; pictures are all shown
 
 
 class Picture(NamedTuple):
@@ -19,7 +20,8 @@ class Picture(NamedTuple):
 
     uri: str
     alt: str
-    caption: str
+    row_id: str = ""
+    probability: str = ""
     note: str = ""  # the observed label, where the model disagrees with it
 
 
@@ -106,10 +108,10 @@ def _strips(content: ReportContent, c: ClassContent, black_white: tuple[float, f
         probability = percent(rows.probability[at])
         alt = f"row {rows.row_ids[at]}, put in {c.name} with probability {probability}"
         uri = data_uri(rows.X[at], shape, black_white)
-        return Picture(uri, alt, f"{rows.row_ids[at]} · {probability}", _disagreement(rows, at))
+        return Picture(uri, alt, str(rows.row_ids[at]), probability, _disagreement(rows, at))
 
     made_up = [
-        Picture(data_uri(row, shape, black_white), f"made-up example {i} of {c.name}", "")
+        Picture(data_uri(row, shape, black_white), f"made-up example {i} of {c.name}")
         for i, row in enumerate(c.generated, start=1)
     ]
     strips = [
@@ -145,12 +147,12 @@ def _features(content: ReportContent, c: ClassContent, shown: np.ndarray) -> lis
             name=content.feature_names[at] or "(no name)",
             deviation=float(deviation[at]),
             width=round(float(100 * abs(deviation[at]) / furthest), 1),
-            class_mean=number(c.mean[at]),
-            overall_mean=number(content.feature_mean[at]),
-            values=[number(value) for value in shown[:, at]],
+            class_mean=number(c.mean[at], content.feature_sd[at]),
+            overall_mean=number(content.feature_mean[at], content.feature_sd[at]),
+            values=[number(value, content.feature_sd[at]) for value in shown[:, at]],
         )
         for at in order
-        if deviation[at]
+        if abs(deviation[at]) >= LEAST_DEVIATION
     ]
 
 
@@ -168,5 +170,5 @@ def _disagreement(rows: Examples, at: int) -> str:
 
 
 def signed(value: float) -> str:
-    """ "+1.3 sd" with a real minus sign."""
+    """Such as +1.3 sd, with a real minus sign where it is negative."""
     return f"{'−' if value < 0 else '+'}{abs(value):.1f} sd" if math.isfinite(value) else "–"

@@ -56,8 +56,9 @@ def confusion(content: ReportContent) -> Matrix | None:
         return None
     order = component_order(evaluation, n_known)
     order = order[(evaluation.counts[:, order].sum(axis=0) > 0) | (order < n_known)]
-    groups = _groups(evaluation, order, n_known)
-    starts = set(np.cumsum([0, *(group.n_columns for group in groups)]).tolist())
+    is_compact = len(order) > WIDEST_WITH_NUMBERS
+    groups = _groups(evaluation, order, n_known, merges_known=is_compact)
+    starts = _starts(groups)
     known = {c.name for c in content.classes if not c.is_new}
     totals = evaluation.counts.sum(axis=1)
     lines = [
@@ -65,17 +66,24 @@ def confusion(content: ReportContent) -> Matrix | None:
         for name, total, counts in zip(evaluation.classes, totals, evaluation.counts, strict=True)
     ]
     components = [(int(k), bool(k >= n_known), i in starts) for i, k in enumerate(order)]
-    return Matrix(groups, components, lines, len(order) > WIDEST_WITH_NUMBERS)
+    return Matrix(groups, components, lines, is_compact)
 
 
-def _groups(evaluation: Evaluation, order: np.ndarray, n_known: int) -> list[Group]:
-    def key(component: int) -> tuple[bool, int]:
-        return bool(component >= n_known), int(evaluation.many_to_one_class[component])
+def _groups(evaluation: Evaluation, order: np.ndarray, n_known: int, *, merges_known: bool) -> list[Group]:
+    """Known components are one group where there is no room for a name above each."""
 
-    return [
-        Group(str(evaluation.classes[stands_for]) if stands_for >= 0 else "empty", is_new, len(list(members)))
-        for (is_new, stands_for), members in groupby(order, key=key)
-    ]
+    def key(component: int) -> tuple[bool, str]:
+        stands_for = evaluation.many_to_one_class[component]
+        name = str(evaluation.classes[stands_for]) if stands_for >= 0 else "empty"
+        return bool(component >= n_known), "known" if merges_known and component < n_known else name
+
+    return [Group(name, is_new, len(list(members))) for (is_new, name), members in groupby(order, key=key)]
+
+
+def _starts(groups: list[Group]) -> set[int]:
+    """The columns at which a new group begins; known components need no line between them."""
+    firsts = np.cumsum([0, *(group.n_columns for group in groups)]).tolist()
+    return {first for first, group in zip(firsts, groups, strict=False) if group.is_new}
 
 
 def _cells(counts: np.ndarray, total: int, starts: set[int]) -> list[Cell]:

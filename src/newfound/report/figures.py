@@ -30,10 +30,10 @@ def figures(content: ReportContent) -> dict[str, Figure]:
 
 
 def latent_map(content: ReportContent) -> Figure:
-    """A trace for each class. SVG rather than WebGL: it prints, needs no graphics driver and is quick at 2,000 points."""
+    """A trace for each class. SVG, not WebGL: it prints, needs no graphics driver and is quick at 2,000 rows."""
     mark_of = marks(content.classes)
     traces = [_class_on_map(content.map, c.name, mark_of[c.name]) for c in content.classes]
-    axis = {"showgrid": False, "zeroline": False, "showticklabels": False, "ticks": ""}
+    axis = {"showgrid": False, "showline": False, "zeroline": False, "showticklabels": False, "ticks": ""}
     layout = {
         "xaxis": axis,
         "yaxis": axis,
@@ -54,7 +54,7 @@ def _class_on_map(rows: Map, name: str, mark: Mark) -> Figure:
         "name": _text(name),
         "x": numbers(rows.x[chosen]),
         "y": numbers(rows.y[chosen]),
-        "customdata": [_hover(rows, row) for row in chosen],
+        "customdata": [_hover(rows, row) for row in chosen.tolist()],
         "hovertemplate": "<b>%{customdata[1]}</b> · probability %{customdata[2]}<br>row %{customdata[0]}"
         f"<br>label: %{{customdata[3]}}{truth}<extra></extra>",
         "marker": {
@@ -79,13 +79,15 @@ def training(history: dict[str, np.ndarray]) -> dict[str, Figure]:
     if not len(history.get("step", ())):
         return {}
     terms = {TERM_NAMES.get(k, k): v for k, v in history.items() if k not in NOT_A_TERM and not k.startswith("heldout")}
-    lines = {
+    lines: dict[str, dict[str, np.ndarray | None]] = {
         "loss": {"loss": history.get("loss"), "reconstruction error": _negative(history.get("reconstruction"))},
-        "terms": terms,
+        "terms": {**terms},
         "heldout-elbo": {"held-out ELBO": history.get("heldout_elbo")},
         "heldout-accuracy": {"held-out accuracy": history.get("heldout_accuracy")},
     }
-    drawn = {name: _curves(history, {k: v for k, v in curves.items() if _has_values(v)}) for name, curves in lines.items()}
+    drawn = {
+        name: _curves(history, {k: v for k, v in curves.items() if _has_values(v)}) for name, curves in lines.items()
+    }
     if "heldout-accuracy" in drawn:
         drawn["heldout-accuracy"]["layout"]["yaxis"] |= {"tickformat": ".0%", "rangemode": "normal"}
     return {name: figure for name, figure in drawn.items() if figure["data"]}
@@ -133,6 +135,7 @@ def reliability(calibration: Calibration) -> Figure:
         "type": "scatter",
         "mode": "lines+markers",
         "name": "held-out labels",
+        "cliponaxis": False,
         "x": numbers(calibration.bin_probability[filled]),
         "y": numbers(calibration.bin_accuracy[filled]),
         "customdata": rows.tolist(),

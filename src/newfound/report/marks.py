@@ -21,7 +21,7 @@ NEW_SHAPES = {
     "cross": "M5.7 1.5H10.3V5.7H14.5V10.3H10.3V14.5H5.7V10.3H1.5V5.7H5.7Z",
     "triangle-down": "M8 14L1 2H15Z",
     "star": "M8 1L10 6H15L11 9.4L12.6 15L8 11.6L3.4 15L5 9.4L1 6H6Z",
-    "hexagon": "M8 1L14.3 4.5V11.5L8 15L1.7 11.5V4.5Z",
+    "bowtie": "M1.5 2.5L14.5 13.5V2.5L1.5 13.5Z",
 }
 
 
@@ -34,7 +34,7 @@ class Mark(NamedTuple):
 
 
 def marks(classes: Sequence[ClassContent]) -> dict[str, Mark]:
-    """By name. All colours are used before a shape repeats one, and both cycle out of step for variety."""
+    """By name. A known class opens its circle once the colours are used up; a new one changes colour and shape."""
     known = [c.name for c in classes if not c.is_new]
     new = [c.name for c in classes if c.is_new]
     return {name: _mark(i, "known", KNOWN_SHAPES) for i, name in enumerate(known)} | {
@@ -44,8 +44,5 @@ def marks(classes: Sequence[ClassContent]) -> dict[str, Mark]:
 
 def _mark(i: int, family: str, shapes: dict[str, str]) -> Mark:
     symbols = list(shapes)
-    if family == "known":
-        symbol = symbols[(i // N_COLOURS) % len(symbols)]
-    else:
-        symbol = symbols[i % len(symbols)]
+    symbol = symbols[(i // N_COLOURS if family == "known" else i) % len(symbols)]
     return Mark(f"--{family}-{i % N_COLOURS}", symbol, shapes[symbol])

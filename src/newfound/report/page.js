@@ -3,7 +3,7 @@
   const root = document.documentElement;
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const isCoarse = matchMedia("(pointer: coarse)").matches; // fingers scroll the page, also across a figure
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] };
+  const config = { responsive: true, displaylogo: false, modeBarButtons: [["zoom2d", "pan2d", "resetScale2d", "toImage"]] };
 
   // A colour is the name of a custom property: looked up anew whenever light changes to dark.
   function themed(value, styles, key = "") {
@@ -77,19 +77,22 @@
     button.addEventListener("click", () => zoom(Number(button.dataset.zoom))));
   document.querySelectorAll("[hidden]").forEach((tool) => { tool.hidden = false; }); // of use only where scripts run
 
-  // Paper is light and narrow, and shows what is folded away.
+  // Paper is light and narrow, and shows what is folded away. Figures are given its size beforehand: no one tells them.
+  const paperSize = (plot) => (plot.id === "map" ? { width: 676, height: 420 } : { width: 296, height: 220 });
+  const screenSize = () => ({ width: null, height: null, autosize: true });
+  const resize = (size) => document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.relayout(plot, size(plot)));
   const folded = [];
   addEventListener("beforeprint", () => {
     root.classList.add("printing");
     document.querySelectorAll("details:not([open])").forEach((d) => { d.open = true; folded.push(d); });
     drawAll();
-    document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.Plots.resize(plot));
+    resize(paperSize);
   });
   addEventListener("afterprint", () => {
     root.classList.remove("printing");
     folded.splice(0).forEach((d) => { d.open = false; });
     drawAll();
-    document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.Plots.resize(plot));
+    resize(screenSize);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 

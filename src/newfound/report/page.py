@@ -10,7 +10,7 @@ from newfound.report.cards import cards, signed
 from newfound.report.confusion import confusion, metrics
 from newfound.report.content import ReportContent
 from newfound.report.figures import figures
-from newfound.report.words import facts, meaning_of, shorten, summary
+from newfound.report.words import facts, shorten, squeeze, summary
 
 
 def render(content: ReportContent) -> str:
@@ -18,13 +18,12 @@ def render(content: ReportContent) -> str:
     from plotly.offline import get_plotlyjs
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"signed": signed, "shorten": shorten}
+    environment.filters |= {"signed": signed, "shorten": shorten, "squeeze": squeeze}
     scripts = [_for_html(get_plotlyjs()), _for_html(_stored("page.js"))]
     page = environment.from_string(_stored("page.html.jinja")).render(
         content=content,
         facts=facts(content),
         summary=summary(content),
-        meaning=meaning_of(content.ending),
         cards=cards(content),
         matrix=confusion(content),
         metrics=metrics(content),
@@ -33,7 +32,9 @@ def render(content: ReportContent) -> str:
         scripts=scripts,
         script_hashes=[_hash(script) for script in scripts],
     )
-    return page.encode("utf-8", "replace").decode("utf-8")  # a name cut in half by a wrong encoding is no reason to fail
+    return page.encode("utf-8", "replace").decode(
+        "utf-8"
+    )  # a name cut in half by a wrong encoding is no reason to fail
 
 
 def _stored(name: str) -> str:

@@ -12,8 +12,8 @@ NAMES_IN_A_SENTENCE = 8
 LONGEST_NAME = 60
 
 WHAT_AN_ENDING_MEANS = {
-    "reached the limit": "Training went on for as many epochs as it was allowed, and its last state is used here. If the "
-    "curves of the held-out rows were still getting better at the end, more epochs may help.",
+    "reached the limit": "Training went on for as many epochs as it was allowed, and its last state is used here. If "
+    "the curves of the held-out rows were still getting better at the end, more epochs may help.",
     "converged": "Training stopped by itself because the rows held out of it no longer got better; the best state is "
     "used here.",
     "interrupted": "Training was interrupted by hand, and the best state until then is used here. Run it to its end "
@@ -31,14 +31,15 @@ class Fact(NamedTuple):
     kind: str = ""  # "known" or "new", where it belongs to one of them
 
 
-def number(value: float) -> str:
-    """A value in the user's units, in as few characters as still tell it from its neighbours."""
+def number(value: float, spread: float) -> str:
+    """A value in the user's units, with two digits of what a feature's spread can tell apart."""
     if not math.isfinite(value):
         return "–"
-    if value == 0 or 0.001 <= abs(value) < 1e6:
-        text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-        return text.replace("-", "−")
-    return f"{value:.1e}".replace("-", "−")
+    digits = 1 - math.floor(math.log10(spread)) if spread > 0 else 2
+    is_plain = digits <= 5 and abs(value) < 1e7
+    text = f"{value:,.{max(digits, 0)}f}" if is_plain else f"{value:.1e}"
+    is_zero = not text.strip("-0.,")
+    return text.lstrip("-") if is_zero else text.replace("-", "−")
 
 
 def percent(share: float) -> str:
@@ -53,7 +54,7 @@ def percent(share: float) -> str:
 
 
 def count(n: int, thing: str, things: str | None = None) -> str:
-    """ "1 row", "1,200 rows"."""
+    """Such as 1 row, or 1,200 rows."""
     return f"{n:,} {thing if n == 1 else things or thing + 's'}"
 
 
@@ -63,8 +64,15 @@ def shorten(name: object, longest: int = LONGEST_NAME) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
+def squeeze(name: object, longest: int) -> str:
+    """A row's id cut in its middle: ids of one file often begin alike and differ at the end."""
+    text = shorten(name, 10_000)
+    tail = longest // 2
+    return text if len(text) <= longest else f"{text[: longest - tail - 1]}…{text[-tail:]}"
+
+
 def listing(parts: Sequence[str]) -> str:
-    """ "a, b and c"."""
+    """Such as: a, b and c."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -117,13 +125,17 @@ def _what_was_found(content: ReportContent) -> list[str]:
     if not found:
         return ["No row was put in a new class.", *empty]
     sizes = [f"“{shorten(c.name)}” ({count(c.n_rows, 'row')})" for c in found]
-    start = "Nobody had labelled" if not _known(content) else "Beside them, and without a label of theirs,"
-    share = _share(sum(c.n_rows for c in found), content.n_rows)
     classes = count(len(found), "new class", "new classes")
-    if start.startswith("Nobody"):
-        return [f"In them the model found {classes}, from the largest: {_some(sizes)}.", *empty]
-    holds = "it holds" if len(found) == 1 else "together they hold"
-    return [f"{start} the model found {classes}; {holds} {share} of the rows. From the largest: {_some(sizes)}.", *empty]
+    named = _some(sizes) if len(sizes) == 1 else f"from the largest, {_some(sizes)}"
+    if not _known(content):
+        return [f"Among them the model found {classes}: {named}.", *empty]
+    share = _share(sum(c.n_rows for c in found), content.n_rows)
+    holds = "It holds" if len(found) == 1 else "Together they hold"
+    return [
+        f"Beyond these the model found {classes}, which nobody had labelled: {named}.",
+        f"{holds} {share} of all rows.",
+        *empty,
+    ]
 
 
 def _how_sure(content: ReportContent) -> list[str]:

@@ -1,0 +1,326 @@
+"""The report: what it says, that no name can break it, and that a real browser shows it without a network."""
+
+import os
+import re
+import shutil
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from make_content import ATTACK, CASES, CLOSER, LONG
+
+from newfound.report.cards import cards, deviations
+from newfound.report.confusion import confusion, metrics
+from newfound.report.figures import figures
+from newfound.report.page import render
+from newfound.report.pictures import data_uri, limits
+from newfound.report.words import WHAT_AN_ENDING_MEANS, number, percent, squeeze, summary
+
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def contents():
+    return {name: make() for name, make in CASES.items()}
+
+
+@pytest.fixture(scope="module")
+def pages(contents):
+    return {name: render(content) for name, content in contents.items()}
+
+
+class Page(HTMLParser):
+    """A page as a browser reads it: texts, tags and attributes."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.words: list[str] = []
+        self.feed(html)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data):
+        if self.get_starttag_text() is None or not self.get_starttag_text().startswith(("<script", "<style")):
+            self.words.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def parsed(pages):
+    return {name: Page(html) for name, html in pages.items()}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_class_has_a_card_with_its_name(case, contents, parsed):
+    for content_class in contents[case].classes:
+        assert " ".join(content_class.name.split()) in parsed[case].text
+    assert len(parsed[case].all("article")) == len(contents[case].classes)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_nothing_is_loaded_from_anywhere(case, pages, parsed):
+    for tag, attributes in parsed[case].tags:
+        for name in ("src", "href", "srcset", "data", "action", "poster"):
+            assert attributes.get(name, "#").startswith(("#", "data:")), (tag, attributes)
+    style = re.search(r"<style>(.*?)</style>", pages[case], re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_names_cannot_become_code(case, parsed):
+    """The only scripts are the figures' data, plotly and our own; the only images are those of the rows."""
+    scripts = parsed[case].all("script")
+    assert [script.get("type", "") for script in scripts] == ["application/json", "", ""]
+    assert all(image["src"].startswith("data:image/png;base64,") for image in parsed[case].all("img"))
+    assert not any(name.startswith("on") for _, attributes in parsed[case].tags for name in attributes)
+
+
+def test_awkward_names_are_shown_as_they_are(pages, parsed):
+    assert ATTACK in parsed["mixed-table"].text
+    assert CLOSER in parsed["mixed-table"].text
+    assert ATTACK not in pages["mixed-table"]
+    assert CLOSER not in pages["mixed-table"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_image_says_what_it_shows_and_headings_do_not_skip_a_level(case, parsed):
+    assert all(image["alt"] for image in parsed[case].all("img"))
+    levels = [int(tag[1]) for tag, _ in parsed[case].tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_the_same_content_gives_the_same_page(contents, pages):
+    assert render(contents["mixed-table"]) == pages["mixed-table"]
+
+
+def test_half_a_character_is_no_reason_to_fail(contents):
+    assert "?" in render(replace(contents["mixed-table"], title="caf\udce9"))
+
+
+def test_summary_says_what_went_in_and_what_was_found(contents):
+    content = contents["digits"]
+    text = summary(content)
+    assert "1,797 rows" in text
+    assert f"{content.n_labelled:,}" in text
+    assert "5 known classes" in text
+    assert "5 new classes" in text
+    assert "1 more new class stayed empty" in text
+    assert "doubts 4 of the labels" in text
+
+
+@pytest.mark.parametrize("ending", WHAT_AN_ENDING_MEANS)
+def test_summary_says_what_the_ending_means(ending, contents):
+    assert WHAT_AN_ENDING_MEANS[ending] in summary(replace(contents["digits"], ending=ending))
+
+
+def test_no_labels_no_new_classes_and_no_history_still_make_a_page(contents):
+    content = contents["digits"]
+    only_new = [replace(c, is_new=True) for c in content.classes]
+    page = Page(render(replace(content, classes=only_new, n_labelled=0, history={}, decisions=[], calibration=None)))
+    assert "none of them carries a label" in page.text
+    assert "No history was kept" in page.text
+    assert "this run held out none" in page.text
+    only_known = [c for c in content.classes if not c.is_new]
+    assert "No row was put in a new class" in Page(render(replace(content, classes=only_known))).text
+
+
+def test_features_of_a_card_are_those_furthest_from_the_mean(contents):
+    content = contents["wide-table"]
+    for card, c in zip(cards(content), content.classes, strict=True):
+        if c.n_rows:
+            far = np.abs((c.mean - content.feature_mean) / content.feature_sd)
+            names = [content.feature_names[i] for i in np.argsort(-far)[:8]]
+            assert [feature.name for feature in card.table.features] == names
+            assert len(card.table.columns) == len(card.table.features[0].values)
+
+
+def test_a_feature_that_never_varies_sets_nothing_apart(contents):
+    content = contents["mixed-table"]
+    for card, c in zip(cards(content), content.classes, strict=True):
+        assert deviations(content, c)[content.feature_names.index("const")] == 0
+        assert "const" not in [feature.name for feature in card.table.features]
+
+
+def test_confusion_matrix_keeps_every_row_and_groups_new_components(contents):
+    for case in ("digits", "wide-table"):
+        content = contents[case]
+        matrix = confusion(content)
+        assert sum(cell.n_rows for line in matrix.lines for cell in line.cells) == content.n_rows
+        assert sum(group.n_columns for group in matrix.groups) == len(matrix.components)
+        new = [group.name for group in matrix.groups if group.is_new]
+        assert len(new) == len(set(new))
+
+
+def test_every_metric_has_its_exact_name(contents, parsed):
+    for name in contents["digits"].metrics:
+        assert name in parsed["digits"].text
+    named = dict(metrics(replace(contents["digits"], metrics={})))
+    assert set(named) == {f"{m}-to-one accuracy ({p})" for m in ("one", "many") for p in ("all", "known", "new")}
+
+
+def test_map_shows_each_row_once_and_new_classes_by_shape(contents):
+    for content in contents.values():
+        traces = figures(content)["map"]["data"]
+        assert sum(len(trace["x"]) for trace in traces) == len(content.map.x)
+        is_round = {
+            c.name: t["marker"]["symbol"].startswith("circle") for c, t in zip(content.classes, traces, strict=True)
+        }
+        assert is_round == {c.name: not c.is_new for c in content.classes}
+        looks = [(t["marker"]["symbol"], t["marker"]["color"]) for t in traces]
+        assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize(
+    ("X", "expected"),
+    [
+        (np.array([[3, 200]], np.uint8), (0, 255)),
+        (np.array([[0.1, 0.9]]), (0, 1)),
+        (np.array([[-2.0, 16.0, np.nan]]), (-2, 16)),
+        (np.full((1, 2), np.nan), (0, 1)),
+    ],
+)
+def test_limits_of_images(X, expected):
+    assert limits(X) == expected
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (4, 6, 1), (4, 6, 3), (4, 6, 4), (4, 6, 2), (300, 200)])
+def test_images_of_every_shape_become_pngs(shape):
+    import base64
+    import io
+
+    from PIL import Image
+
+    uri = data_uri(np.linspace(0, 1, int(np.prod(shape))), shape, (0, 1))
+    image = Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1])))
+    assert image.height / image.width == pytest.approx(shape[0] / shape[1], rel=0.02)
+    assert max(image.size) <= 128
+
+
+@pytest.mark.parametrize(
+    ("value", "spread", "text"),
+    [
+        (0.70711, 0.25, "0.71"),
+        (-0.001, 0.25, "0.00"),
+        (-2.5, 1.0, "−2.5"),
+        (25200.4, 9000.0, "25,200"),
+        (1.2e-7, 1e-6, "1.2e−07"),
+        (float("nan"), 1.0, "–"),
+    ],
+)
+def test_numbers_have_the_digits_their_feature_needs(value, spread, text):
+    assert number(value, spread) == text
+
+
+def test_shares_and_names_are_not_made_to_look_like_others():
+    assert [percent(share) for share in (0, 0.001, 0.5, 0.9999, 1)] == ["0%", "<1%", "50%", "99.9%", "100%"]
+    assert squeeze("subject-07/013", 9) == "subj…/013"
+    assert squeeze("short", 9) == "short"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Debian's Chromium; without it these tests are skipped, except where CI promises it."""
+    chromium = shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        sync_playwright = None
+    if chromium is None or sync_playwright is None:
+        missing = "chromium is not installed" if chromium is None else "playwright is not installed"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{missing}: the report was not opened")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def open_page(browser, pages, tmp_path):
+    """Open a case from its file; whatever the page complains about or asks for is kept in the list given back."""
+    opened = []
+
+    def open_it(case, width=1200, **options):
+        page = browser.new_page(viewport={"width": width, "height": 800}, **options)
+        opened.append(page)
+        trouble: list[str] = []
+        page.on("console", lambda message: trouble.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: _note_network(request.url, trouble))
+        (tmp_path / "report.html").write_text(pages[case], encoding="utf-8")
+        page.goto((tmp_path / "report.html").as_uri())
+        page.wait_for_selector("html[data-drawn=all]")
+        return page, trouble
+
+    yield open_it
+    for page in opened:
+        page.close()
+
+
+def _note_network(url: str, trouble: list[str]) -> None:
+    if not url.startswith(("file:", "data:", "blob:")):
+        trouble.append(f"request: {url}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_browser_shows_it_without_trouble(case, scheme, contents, open_page):
+    page, trouble = open_page(case, color_scheme=scheme)
+    assert page.locator("#map .point").count() == len(contents[case].map.x)
+    assert page.locator(".plot .main-svg").count() >= len(figures(contents[case]))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", background)[:3])) > 384) == (scheme == "light")
+    assert trouble == []
+
+
+def test_a_browser_follows_the_theme_and_the_legend(contents, open_page):
+    from playwright.sync_api import expect
+
+    page, trouble = open_page("digits", color_scheme="light")
+    mark = page.locator("#map .point").first
+    light = mark.evaluate("mark => getComputedStyle(mark).fill")
+    page.emulate_media(color_scheme="dark")
+    expect(mark).not_to_have_css("fill", light)
+
+    content = contents["digits"]
+    new = [c.name for c in content.classes if c.is_new]
+    page.get_by_role("button", name="New", exact=True).click()
+    assert page.locator("#map .point").count() == np.isin(content.map.predicted, new).sum()
+    page.get_by_role("button", name="new-1", exact=True).press("Enter")
+    assert page.locator("#map .point").count() == np.isin(content.map.predicted, new[1:]).sum()
+    page.get_by_role("button", name="Zoom in").press("Enter")
+    assert trouble == []
+
+
+def test_a_browser_shows_it_on_a_phone_and_on_paper(open_page):
+    page, trouble = open_page("wide-table", width=390, color_scheme="dark", has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.pdf().startswith(b"%PDF")
+    assert trouble == []
+
+
+def test_a_long_name_is_cut_in_the_legend_but_not_in_its_card(open_page):
+    page, _ = open_page("mixed-table")
+    assert page.get_by_role("heading", name=LONG).count() == 1
+    assert page.locator(".entry", has_text="a class whose name").inner_text().endswith("…")
