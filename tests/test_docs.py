@@ -6,7 +6,8 @@ from pathlib import Path
 
 from newfound import GMDGM
 from newfound.cli import app, datasets_app
-from newfound.estimator import RULES, DeepGenerativeClassifier
+from newfound.estimator import DeepGenerativeClassifier
+from newfound.settings import RULES
 
 ROOT = Path(__file__).parent.parent
 GUIDE = (ROOT / "docs" / "guide.md").read_text()

@@ -58,6 +58,9 @@ def workplace(tmp_path_factory):
     write_csv(folder / "pets.csv", rows, ["truth"])
     write_csv(folder / "more.csv", pets(seed=1), ["truth", "species"])
     write_csv(folder / "test.csv", pets(seed=2), ["species"])
+    (folder / "empty.csv").write_text("")
+    (folder / "ragged.csv").write_text("a,b\n1,2\n3\n")
+    (folder / "cut.parquet").write_bytes(b"PAR1 and not much more")
     newfound("fit", "pets.csv", "--label", "species", "--id", "name", *QUICK, "--out", "run", cwd=folder)
     return folder
 
@@ -131,6 +134,15 @@ def test_report_and_info(workplace):
     assert json.loads(newfound("info", "run", "--json", cwd=workplace).stdout)["regime"] == "semi-unsupervised"
 
 
+def test_bernoulli_on_a_table_scales_columns_to_unit_range(tmp_path):
+    write_csv(tmp_path / "numbers.csv", pets(), ["truth", "name", "colour", "tame"])
+    fit = ("fit", "numbers.csv", "--label", "species", "--likelihood", "bernoulli", *QUICK, "--out", "run")
+    newfound(*fit, cwd=tmp_path)
+    model = open_run(tmp_path / "run").model
+    assert model.features_.likelihood == "bernoulli"
+    assert model.standardize == "min-max"
+
+
 def test_machines_get_one_json_object_and_nothing_else(workplace):
     arguments = ("fit", "pets.csv", "--label", "species", "--ignore", "name", *QUICK, "--out", "json-run", "--json")
     summary = json.loads(newfound(*arguments, cwd=workplace).stdout)
@@ -181,6 +193,10 @@ REFUSED = {
         ("fit", "pets.csv", "--label", "species", "--id", "name", "--keep", "120%"),
         "--keep must be a share",
     ),
+    "odd likelihood": (("fit", "test.csv", "--ignore", "name", "--likelihood", "cauchy"), "likelihood must be 'auto'"),
+    "empty file": (("fit", "empty.csv", "--label", "x"), "is empty"),
+    "ragged file": (("fit", "ragged.csv", "--label", "a"), "cells where the header has 2"),
+    "cut short": (("fit", "cut.parquet", "--label", "a"), "cut short"),
     "odd class": (("fit", "pets.csv", "--label", "species", "--id", "name", "--hide", "owl"), "no row has that label"),
     "odd ending": (("predict", "run", "more.csv", "--out", "x.doc"), "--out must end in .csv or .parquet"),
     "nothing to compare": (("evaluate", "run", "more.csv"), "has no label"),

@@ -87,6 +87,9 @@ def fit(
     epochs: Annotated[str, typer.Option(help="Passes over the data: a number, or auto.")] = "auto",
     runs: Annotated[int, typer.Option(min=1, help="Seeds; the one with the best held-out ELBO is used.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")] = 0,
+    likelihood: Annotated[
+        str, typer.Option(help="auto, gaussian, gaussian-fixed or bernoulli (min-max scaled).")
+    ] = "auto",
     min_sd: Annotated[float, typer.Option(help="Leave out columns that vary less (the paper's images: 0.1).")] = 0.0,
     replace: Annotated[bool, typer.Option("--replace", help="Write over an earlier run.")] = False,
     as_json: AsJson = False,
@@ -102,6 +105,7 @@ def fit(
     `newfound fit mnist --hide 5-9 --keep 20% --n-new 40 --out run/`
     """
     from newfound import workflow
+    from newfound.data import read_dataset
     from newfound.run_folder import check_out
 
     console = console_for(as_json)
@@ -113,12 +117,12 @@ def fit(
             "n_runs": runs,
             "random_state": seed,
             "min_sd": min_sd,
+            "likelihood": likelihood,
         }
         if model not in ("gmdgm", "ssvae"):
             raise ValueError(f"--model must be gmdgm or ssvae; got {model!r}.")
-        options = {"label": label, "id": id, "ignore": ignore or [], "categorical": categorical or [], "labels": labels}
         with console.status(f"reading {source} …"):
-            dataset = workflow.read_source(source, **options)
+            dataset = read_dataset(source, label, id, ignore or [], labels, categorical=categorical or [])
         for sentence in dataset.decisions:
             console.print(f"· {sentence}")
         observed, truth = workflow.mask_dataset(dataset, hide, keep, seed, by_group)

@@ -15,49 +15,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from newfound import inference
 from newfound.compilation import keep_compiled_programs
-from newfound.errors import Number, OneOf, Rule, WholeNumbers, check_settings
+from newfound.errors import Number, check_settings
 from newfound.features import Features, check_column_kinds, check_finite, check_numeric, check_shape, decide
 from newfound.labels import Labels, class_names, read_labels
 from newfound.models import Architecture, DeepGenerativeModel, log_prior
-from newfound.models.networks import ACTIVATIONS
 from newfound.models.objective import UNLABELLED, Expectation
 from newfound.models.randomness import key_of
 from newfound.progress import progress_bar
+from newfound.settings import RULES
 from newfound.training import Ending, Plan, RunResult, TrainingData, train
 from newfound.training.warm_start import pseudo_labels
 
 MOST_HELDOUT_ROWS = 2000  # without a label; more would tell no more
 AUTO_NEW = 40  # the paper's number of new components
-
-
-RULES: dict[str, tuple[Rule, ...]] = {
-    "n_new": (Number(0, 10_000, whole=True), OneOf(("auto",))),
-    "latent_dim": (Number(1, 1_000, whole=True),),
-    "hidden": (WholeNumbers(1, 100_000),),
-    "posterior": (OneOf(("structured", "mean-field")),),
-    "likelihood": (OneOf(("auto", "bernoulli", "gaussian", "gaussian-fixed")),),
-    "sigma": (Number(0, 1e6, is_low_open=True),),
-    "standardize": (OneOf(("auto", True, False)),),
-    "min_sd": (Number(0),),
-    "known_mass": (Number(0.001, 0.999),),
-    "alpha": (Number(0, 1e6),),
-    "expectation": (OneOf(("gumbel", "exact")),),
-    "temperature": (Number(0.01, 100),),
-    "n_y_samples": (Number(1, 1_000, whole=True),),
-    "n_z_samples": (Number(1, 1_000, whole=True),),
-    "activation": (OneOf(tuple(ACTIVATIONS)),),
-    "kernel_sd": (Number(0, 10, is_low_open=True), OneOf((None,))),
-    "batch_size": (Number(1, 100_000, whole=True),),
-    "max_epochs": (Number(1, 1_000_000, whole=True), OneOf(("auto",))),
-    "warm_epochs": (Number(0, 1_000_000, whole=True), OneOf(("auto",))),
-    "learning_rate": (Number(0, 1, is_low_open=True),),
-    "max_gradient_norm": (Number(0, is_low_open=True),),
-    "validation_fraction": (Number(0, 0.5),),
-    "early_stopping": (OneOf((True, False)),),
-    "patience": (Number(1, 1_000_000, whole=True),),
-    "n_runs": (Number(1, 1_000, whole=True),),
-    "progress": (OneOf(("auto", True, False)),),
-}
 
 
 class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
@@ -79,9 +49,9 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         only 0 and 1, else "gaussian", which learns a spread for each column.
     sigma : float
         The spread of "gaussian-fixed", in the units of the scaled columns.
-    standardize : bool or "auto"
+    standardize : bool, "min-max" or "auto"
         Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1. "auto" does so unless all of X
-        lies within -1..1.
+        lies within -1..1. "min-max" brings every column to 0..1 instead, for either likelihood.
     min_sd : float
         Columns that vary no more than this are left out (the paper's images: 0.1).
     column_kinds : sequence of str or None
@@ -150,7 +120,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         posterior: str = "structured",
         likelihood: str = "auto",
         sigma: float = 0.1,
-        standardize: bool | Literal["auto"] = "auto",
+        standardize: bool | Literal["auto", "min-max"] = "auto",
         min_sd: float = 0.0,
         column_kinds: Sequence[str] | None = None,
         known_mass: float = 0.5,

@@ -80,7 +80,7 @@ def decide(
         likelihood = "mixed"
     if likelihood == "auto":
         likelihood = "bernoulli" if X.dtype == np.uint8 or _only_zeros_and_ones(X) else "gaussian"
-    if likelihood == "bernoulli":
+    if likelihood == "bernoulli" and standardize != "min-max":
         _check_unit_interval(columns)
         standardize = False
     elif standardize == "auto":  # columns within −1..1 are taken to be in one unit already
@@ -93,6 +93,8 @@ def decide(
         )
     mean, sd = columns.mean[kept], columns.sd[kept]
     centre, unit = (mean, sd) if standardize else (np.zeros_like(mean), np.ones_like(sd))
+    if standardize == "min-max":
+        centre, unit = columns.low[kept], (columns.high - columns.low)[kept]
     blocks: Blocks = ()
     if column_kinds is not None:
         blocks = blocks_of([kind for kind, is_kept in zip(column_kinds, kept, strict=True) if is_kept])
@@ -142,7 +144,7 @@ def _check_unit_interval(columns: ColumnStatistics) -> None:
         raise ValueError(
             f"The Bernoulli likelihood needs values from 0 to 1, got {columns.low[column]:g} to "
             f"{columns.high[column]:g} in column {column} ({outside.sum()} such columns). "
-            f"Scale X to 0..1, pass images as uint8, or use likelihood='gaussian'."
+            f"Scale X to 0..1 (standardize='min-max' does), pass images as uint8, or use likelihood='gaussian'."
         )
 
 

@@ -17,11 +17,6 @@ STREAMED = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arro
 Tell = Callable[[str], None]
 
 
-def read_source(source: str, **options: Any) -> Dataset:
-    """A Dataset from a path or a name; a name that is neither is refused with what is near."""
-    return read_dataset(source, **options)
-
-
 def parse_classes(text: str, names: Sequence[str]) -> list[str]:
     """Class names from "5-9", "cat,dog" or a mixture; a range is of whole numbers."""
     chosen = []
@@ -88,6 +83,8 @@ def fit_run(
     from newfound import GMDGM, SSVAE
 
     check_out(out, replace=replace)
+    if settings.get("likelihood") == "bernoulli" and dataset.kind == "table":
+        settings = settings | {"standardize": "min-max"}
     estimator = {"gmdgm": GMDGM, "ssvae": SSVAE}[model](column_kinds=column_kinds(dataset), **settings)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", UserWarning)

@@ -34,13 +34,6 @@ class Expectation(NamedTuple):
     n_z_samples: int = 1
 
 
-class Knobs(NamedTuple):
-    """Numbers of the objective that may change without compiling anew."""
-
-    alpha: Float[Array, ""]
-    temperature: Float[Array, ""]
-
-
 class Terms(NamedTuple):
     """The objective's terms for one row: objective = reconstruction − kl_z − kl_y + α · log_q_label."""
 

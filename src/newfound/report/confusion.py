@@ -95,17 +95,14 @@ def _cells(counts: np.ndarray, total: int, starts: set[int]) -> list[Cell]:
 
 
 def metrics(content: ReportContent) -> list[tuple[str, str]]:
-    """Every metric by its exact name: those given, else the accuracies of the evaluation."""
-    named = content.metrics or (_accuracies(content.evaluation) if content.evaluation else {})
+    """Every metric by its exact name: those given, else the evaluation's own."""
+    named = content.metrics or (content.evaluation.metrics if content.evaluation else {})
     return [(name, _metric(name, value)) for name, value in named.items()]
 
 
 def _metric(name: str, value: float) -> str:
     if not math.isfinite(value):
         return "–"
+    if name == "components in use":
+        return f"{value:.0f}"
     return f"{value:.1%}" if "accuracy" in name else f"{value:.3f}"
-
-
-def _accuracies(evaluation: Evaluation) -> dict[str, float]:
-    kinds = {"one-to-one accuracy": evaluation.one_to_one, "many-to-one accuracy": evaluation.many_to_one}
-    return {f"{kind} ({part})": getattr(a, part) for kind, a in kinds.items() for part in ("all", "known", "new")}
