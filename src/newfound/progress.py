@@ -15,14 +15,13 @@ def progress_bar(show: bool | str, title: str) -> Iterator[Callable[[Moment], No
         yield lambda moment: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TextColumn("{task.fields[status]}"),
-        TimeElapsedColumn(),
         TextColumn("· left"),
         TimeRemainingColumn(),
     )
