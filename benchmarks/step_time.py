@@ -21,7 +21,7 @@ from newfound.models import Architecture, log_prior
 from newfound.models.objective import UNLABELLED, Expectation
 from newfound.models.randomness import key_of
 from newfound.training.loop import STEPS_PER_CHUNK
-from newfound.training.steps import Knobs, init_states, train_chunk
+from newfound.training.steps import Knobs, compiled_train_chunk, init_states
 
 SHAPES = ((4, 200, 444, 5), (64, 200, 444, 5), (64, 500, 690, 10))  # batch, units, inputs, latent dimensions
 N_COMPONENTS, N_KNOWN = 45, 5
@@ -51,7 +51,7 @@ def prepare(model: str, batch: int, units: int, inputs: int, latent: int):
     knobs = Knobs(jnp.float32(1), jnp.float32(0.5), jnp.float32(100))
 
     def run() -> None:
-        state[0], info = train_chunk(
+        state[0], info = compiled_train_chunk()(
             state[0], rows, labels, rates, scaling, knobs, n_labelled=batch, expectation=Expectation()
         )
         jax.block_until_ready(info)

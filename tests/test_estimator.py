@@ -167,7 +167,7 @@ def test_interrupted_fit_is_usable_and_says_so(monkeypatch):
     from newfound.training import loop
 
     calls = []
-    real = loop.train_chunk
+    real = loop.compiled_train_chunk()
 
     def interrupt_at_third(*args, **kwargs):
         calls.append(1)
@@ -175,7 +175,7 @@ def test_interrupted_fit_is_usable_and_says_so(monkeypatch):
             raise KeyboardInterrupt
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(loop, "train_chunk", interrupt_at_third)
+    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: interrupt_at_third)
     X, truth = blobs()
     with pytest.warns(UserWarning, match="interrupted; the best state so far is kept"):
         model = GMDGM(n_new=2, **QUICK).fit(X, some_labels(truth))

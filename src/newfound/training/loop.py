@@ -17,7 +17,7 @@ from newfound.models.objective import UNLABELLED, Expectation
 from newfound.models.randomness import key_of
 from newfound.training.batches import BatchStream, Chunk, make_chunk, prefetch
 from newfound.training.runs import Ending, RunResult, Runs
-from newfound.training.steps import Knobs, StepInfo, heldout_batch, init_states, train_chunk
+from newfound.training.steps import Knobs, StepInfo, compiled_train_chunk, heldout_batch, init_states
 
 STEPS_PER_CHUNK = 32
 CHUNKS_BETWEEN_EVALUATIONS = 4  # at least, however small an epoch is
@@ -183,7 +183,7 @@ def _train(
     with closing(prefetch(_chunks(data, streams, schedule, warm_labels))) as chunks:
         for step, chunk in chunks:
             rates = schedule.rates(step) * np.float32(0.5) ** runs.halvings[:, None].astype(np.float32)
-            states, info = train_chunk(
+            states, info = compiled_train_chunk()(
                 runs.states,
                 *chunk,
                 rates,

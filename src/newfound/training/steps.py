@@ -1,7 +1,7 @@
 """The compiled half of training: a step, a chunk of steps, a look at the held-out rows. Pure functions."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -10,6 +10,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from newfound.compilation import training_options
 from newfound.features import Scaling
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
 from newfound.models.objective import UNLABELLED, Expectation, Terms, batch_terms, row_terms
@@ -105,7 +106,6 @@ def over_runs(f: Callable) -> Callable:
     return f_over_runs
 
 
-@partial(jax.jit, static_argnames=("n_labelled", "expectation"))
 def train_chunk(
     states: TrainState,
     rows: Array,
@@ -127,6 +127,12 @@ def train_chunk(
         return jax.lax.scan(step, state, steps)
 
     return over_runs(run)(states, rows, labels, learning_rates)
+
+
+@cache
+def compiled_train_chunk() -> Callable[..., tuple[TrainState, StepInfo]]:
+    """`train_chunk`, compiled once for every shape; made on first use, because its options depend on the device."""
+    return jax.jit(train_chunk, static_argnames=("n_labelled", "expectation"), compiler_options=training_options())
 
 
 @partial(jax.jit, static_argnames="expectation")
