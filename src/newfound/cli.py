@@ -326,6 +326,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the pictures and the fitted model.")] = Path("newfound-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
     runs: Annotated[int, typer.Option(min=1, help="Seeds to average over; the pictures show the first.")] = 1,
+    n_new: Annotated[int, typer.Option(min=1, max=100, help="Components for the digits nobody labelled.")] = 5,
 ) -> None:
     """Show what newfound does, on handwritten digits of which half the classes carry no label.
 
@@ -342,9 +343,9 @@ def demo(
         "5 to 9. Can a model name the first and find the others?\n"
     )
     outcomes: dict[str, list] = {name: [] for name in steps.FITS}
-    first = steps.make_task(seed)
+    first = steps.make_task(seed, n_new)
     for run in range(runs):
-        task = first if run == 0 else steps.make_task(seed + run)
+        task = first if run == 0 else steps.make_task(seed + run, n_new)
         for name in steps.FITS:
             with console.status(f"Fitting {name}, run {run + 1} of {runs} …"):
                 outcomes[name].append(steps.run_method(name, task, seed + run))

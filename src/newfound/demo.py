@@ -11,7 +11,6 @@ from newfound.evaluation import Evaluation, evaluate
 from newfound.masking import mask_labels
 
 HIDDEN = ("5", "6", "7", "8", "9")
-N_NEW = 5
 KEEP = 0.2
 IMAGE_SHAPE = (8, 8)
 SHOWN = 12  # rows a class in the pictures
@@ -25,13 +24,14 @@ class Task:
     y: np.ndarray
     X_test: np.ndarray
     truth: np.ndarray  # of the test rows
+    n_new: int  # components offered for the digits that nobody labelled
 
     @property
     def known(self) -> np.ndarray:
         return np.unique(self.y[self.y != ""])
 
 
-def make_task(seed: int) -> Task:
+def make_task(seed: int, n_new: int = 5) -> Task:
     """A quarter of the digits is for testing; of the others, one label in five is left of 0 to 4, none of 5 to 9."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
@@ -40,25 +40,26 @@ def make_task(seed: int) -> Task:
     X, X_test, digits, truth = train_test_split(
         images / 16, digits.astype(str), test_size=0.25, stratify=digits, random_state=seed
     )
-    return Task(X, mask_labels(digits, hide=HIDDEN, keep=KEEP, random_state=seed), X_test, truth)
+    y = mask_labels(digits, hide=HIDDEN, keep=KEEP, random_state=seed)
+    return Task(X, y, X_test, truth, n_new)
 
 
 def fit_gmdgm(task: Task, seed: int):
     from newfound import GMDGM
 
-    return _fit_quietly(GMDGM(n_new=N_NEW, random_state=seed), task)
+    return _fit_quietly(GMDGM(n_new=task.n_new, random_state=seed), task)
 
 
 def fit_ssvae(task: Task, seed: int):
     from newfound import SSVAE
 
-    return _fit_quietly(SSVAE(n_new=N_NEW, random_state=seed), task)
+    return _fit_quietly(SSVAE(n_new=task.n_new, random_state=seed), task)
 
 
 def fit_kmeans(task: Task, seed: int):
     from sklearn.cluster import KMeans
 
-    return KMeans(len(task.known) + N_NEW, n_init=10, random_state=seed).fit(task.X)
+    return KMeans(len(task.known) + task.n_new, n_init=10, random_state=seed).fit(task.X)
 
 
 FITS: dict[str, Callable] = {"GM-DGM": fit_gmdgm, "SSVAE": fit_ssvae, "k-means": fit_kmeans}
@@ -87,7 +88,7 @@ def run_method(name: str, task: Task, seed: int) -> Outcome:
     model = FITS[name](task, seed)
     seconds = time.perf_counter() - began
     predict = getattr(model, "predict_component", None) or model.predict
-    evaluation = evaluate(task.truth, predict(task.X_test), len(task.known) + N_NEW, task.known)
+    evaluation = evaluate(task.truth, predict(task.X_test), len(task.known) + task.n_new, task.known)
     return Outcome(model, evaluation, seconds)
 
 
