@@ -322,6 +322,54 @@ def datasets_get(name: Annotated[str, typer.Argument(help="A name that `newfound
 
 
 @app.command()
+def reproduce(
+    target: Annotated[str, typer.Argument(help="table-1, table-2, figure-1 … figure-5, appendix, or all.")],
+    dataset: Annotated[list[str] | None, typer.Option(help="Only this data set; may be given several times.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Only this model: ssvae, gmdgm or k-means.")] = None,
+    regime: Annotated[list[str] | None, typer.Option(help="Only this regime.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds; the paper has four.")] = 4,
+    preset: Annotated[str, typer.Option(help="quick, or paper (Appendix C to the letter: hours).")] = "quick",
+    out: Annotated[Path, typer.Option(help="Folder for cells, tables and figures.")] = Path("paper"),
+    jobs: Annotated[int, typer.Option(min=1, help="Cells at a time, each on its own share of the cores.")] = 1,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Other than the preset's: for a quick look.")] = None,
+    list_cells: Annotated[bool, typer.Option("--list", help="Say which cells are done, and stop.")] = False,
+) -> None:
+    """Compute the paper's tables and figures again, beside the numbers it prints.
+
+    Each finished cell (data set, model, regime, seed) is saved at once; a run that is stopped goes on where it was.
+
+    Example: `newfound reproduce table-2 --dataset mnist --jobs 2`
+    """
+    from newfound.reproduce import targets, work
+
+    console = console_for(False)
+    with clear_errors():
+        names = targets.names_of(target)
+        choice = targets.Choice(tuple(dataset or ()), tuple(model or ()), tuple(regime or ()))
+        cells = targets.cells_of(names, preset, seeds, choice)
+        changes = {} if epochs is None else {"max_epochs": epochs}
+        to_do = work.missing(cells, out, changes)
+        console.print(f"{len(cells) - len(to_do)} of {len(cells)} cells are done")
+        if list_cells:
+            for cell in cells:
+                console.print(f"  {'to do' if cell in to_do else 'done '}  {cell.name}", soft_wrap=True)
+            return
+        done = len(cells) - len(to_do)
+
+        def tell(cell: Any, record: dict[str, Any]) -> None:
+            nonlocal done
+            done += 1
+            accuracy = f"{record['acc_many_to_one']:.1f} % many-to-one"
+            console.print(
+                f"{done:>3} of {len(cells)}  {cell.name}: {accuracy}, {record['seconds']:.0f} s", soft_wrap=True
+            )
+
+        work.compute(to_do, out, changes, jobs, tell)
+        for path in targets.draw(names, out, preset, seeds):
+            console.print(f"wrote {path}", soft_wrap=True)
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the pictures and the fitted model.")] = Path("newfound-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,

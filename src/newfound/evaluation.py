@@ -56,7 +56,11 @@ def evaluate(truth: np.ndarray, component: np.ndarray, n_components: int, known:
     classes, positions = np.unique(truth, return_inverse=True)
     counts = np.zeros((len(classes), n_components), dtype=int)
     np.add.at(counts, (positions, component), 1)
-    is_known = np.isin(classes, known)
+    return evaluate_counts(classes, counts, np.isin(classes, known))
+
+
+def evaluate_counts(classes: np.ndarray, counts: np.ndarray, is_known: np.ndarray) -> Evaluation:
+    """The same from the number of rows in each pair of class and component."""
     many, one = many_to_one(counts), one_to_one(counts)
     return Evaluation(classes, counts, _accuracy(counts, many, is_known), _accuracy(counts, one, is_known), many)
 

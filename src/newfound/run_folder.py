@@ -212,6 +212,11 @@ def heldout_calibration(model: Any, table: dict[str, np.ndarray]) -> dict[str, A
     }
 
 
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that a result may depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in VERSIONS_OF}
+
+
 def _describe(
     model: Any,
     dataset: Dataset,
@@ -224,7 +229,7 @@ def _describe(
         "format": FORMAT,
         "newfound": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in VERSIONS_OF},
+        "versions": versions(),
         "settings": model.get_params(),
         "seeds": [run.seed for run in model.runs_],
         "regime": model.regime_,

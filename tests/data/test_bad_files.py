@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import struct
 import zipfile
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from published import har_zip, idx
 from pyarrow import feather
 
 from newfound.data import DataError, read_batches, read_dataset
@@ -266,11 +266,6 @@ def test_a_frame_with_mixed_values():
 # ---- the publishers' formats -------------------------------------------------------------------------------------
 
 
-def idx(shape, content=None, kind=0x08):
-    header = bytes([0, 0, kind, len(shape)]) + b"".join(struct.pack(">I", n) for n in shape)
-    return header + (bytes(int(np.prod(shape))) if content is None else content)
-
-
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 @pytest.mark.parametrize(
     ("content", "message"),
@@ -307,27 +302,6 @@ def test_fewer_labels_than_images(write):
 def test_idx_of_other_types(write):
     content = np.array([1, -2, 300], ">i2").tobytes()
     assert read_idx(write(idx((3,), content, 0x0B), "t.idx")).tolist() == [1, -2, 300]
-
-
-HAR = {
-    "features.txt": "1 mean\n2 energy\n3 energy\n",
-    "activity_labels.txt": "1 WALKING\n2 LAYING\n",
-    "train/X_train.txt": " 1.0e-001 2 3\n 4 5 6\n",
-    "train/y_train.txt": "2\n1\n",
-    "train/subject_train.txt": "7\n8\n",
-    "test/X_test.txt": " 7 8 9\n",
-    "test/y_test.txt": "1\n",
-    "test/subject_test.txt": "9\n",
-}
-
-
-def har_zip(changes=(), folder="UCI HAR Dataset/"):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, text in (HAR | dict(changes)).items():
-            if text is not None:
-                archive.writestr(name if name.startswith(("/", "..", "C:")) else folder + name, text)
-    return file.getvalue()
 
 
 def nested(content):

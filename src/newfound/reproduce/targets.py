@@ -1,0 +1,126 @@
+"""Which cells each table and figure needs, and what draws it."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from newfound.reproduce import agreement, figures, tables
+from newfound.reproduce.cells import Cell
+from newfound.reproduce.presets import PRESETS
+from newfound.reproduce.printed import TABLE_1, TABLE_2
+from newfound.reproduce.results import Results
+from newfound.reproduce.tasks import FIRST_HALF
+
+
+class Wanted(NamedTuple):
+    """A cell for every seed; components where they are not the regime's own."""
+
+    dataset: str
+    model: str
+    regime: str
+    n_components: int | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table or a figure of the paper."""
+
+    title: str
+    wanted: tuple[Wanted, ...]
+    draw: Callable[[Results, Path], list[Path]]
+    one_seed: bool = False
+
+
+def wanted_of(datasets: Iterable[str], models: Iterable[str], regimes: Iterable[str]) -> tuple[Wanted, ...]:
+    return tuple(Wanted(dataset, model, regime) for dataset in datasets for regime in regimes for model in models)
+
+
+_TABLE_1 = tuple(Wanted(dataset, "ssvae", regime) for dataset, regime in TABLE_1)
+_TABLE_2 = tuple(Wanted(*key) for key in TABLE_2)
+_KMEANS = wanted_of(tables.DATASETS, ("k-means",), tables.REGIMES)
+_SETS = ("mnist", "fashion-mnist", "har")
+_FIGURE_3 = (Wanted("mnist", "ssvae", "unsupervised", figures.N_FIGURE_3),)
+
+TARGETS = {
+    "table-1": Target("SSVAE by accident", _TABLE_1, tables.table_1),
+    "table-2": Target("both models, three regimes", _TABLE_2 + _KMEANS, tables.table_2),
+    "figure-1": Target("what SSVAE generates", _TABLE_1, figures.figure_1, one_seed=True),
+    "figure-2": Target("entropy of q(y | x)", _TABLE_1, figures.figure_2, one_seed=True),
+    "figure-3": Target("SSVAE without labels", _FIGURE_3, figures.figure_3, one_seed=True),
+    "figure-4": Target(
+        "confusion, SSVAE", wanted_of(_SETS, ["ssvae"], ["semi-unsupervised"]), figures.figure_4, one_seed=True
+    ),
+    "figure-5": Target(
+        "confusion, GM-DGM", wanted_of(_SETS, ["gmdgm"], ["semi-unsupervised"]), figures.figure_5, one_seed=True
+    ),
+    "appendix": Target(
+        "confusion, Fashion-MNIST",
+        wanted_of(["fashion-mnist"], ["ssvae", "gmdgm"], tables.REGIMES),
+        figures.appendix,
+        one_seed=True,
+    ),
+}
+
+
+def names_of(target: str) -> list[str]:
+    """The targets meant by a word: one, or all."""
+    if target != "all" and target not in TARGETS:
+        raise ValueError(f"There is no {target!r} to reproduce. Give one of {', '.join(TARGETS)}, or all.")
+    return list(TARGETS) if target == "all" else [target]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The data sets, models and regimes to compute; an empty one stands for all."""
+
+    datasets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    regimes: tuple[str, ...] = ()
+
+    def takes(self, wanted: Wanted) -> bool:
+        dataset, model, regime, _ = wanted
+        takes_dataset = (
+            not self.datasets or dataset in self.datasets or dataset.removesuffix(FIRST_HALF) in self.datasets
+        )
+        return takes_dataset and model in (self.models or [model]) and regime in (self.regimes or [regime])
+
+    def check(self, names: Collection[str]) -> None:
+        """Refuse a choice of what is not there, which would silently compute nothing."""
+        wanted = [of for name in names for of in TARGETS[name].wanted]
+        datasets, models, regimes = ({of[position] for of in wanted} for position in (0, 1, 2))
+        for kind, chosen, there in (
+            ("data set", self.datasets, datasets | {dataset.removesuffix(FIRST_HALF) for dataset in datasets}),
+            ("model", self.models, models),
+            ("regime", self.regimes, regimes),
+        ):
+            for value in set(chosen) - there:
+                names_there = ", ".join(sorted(there))
+                raise ValueError(
+                    f"No cell of {', '.join(names)} is of the {kind} {value!r}. Give one of {names_there}."
+                )
+
+
+EVERYTHING = Choice()
+
+
+def cells_of(names: Collection[str], preset: str, n_seeds: int, choice: Choice = EVERYTHING) -> list[Cell]:
+    """The cells that these targets need, seed by seed, each once."""
+    if preset not in PRESETS:
+        raise ValueError(f"--preset must be {' or '.join(PRESETS)}; got {preset!r}.")
+    choice.check(names)
+    cells = {
+        Cell(preset, dataset, model, regime, seed, n_components): None
+        for seed in range(n_seeds)
+        for name in names
+        if seed == 0 or not TARGETS[name].one_seed
+        for dataset, model, regime, n_components in filter(choice.takes, TARGETS[name].wanted)
+    }
+    return list(cells)
+
+
+def draw(names: Iterable[str], folder: Path, preset: str, n_seeds: int) -> list[Path]:
+    """Write the tables and figures from what is done, and the page that compares it with the paper."""
+    results = Results(folder, preset, n_seeds)
+    paths = [path for name in names for path in TARGETS[name].draw(results, folder / preset)]
+    return [*paths, agreement.write_page(results, folder / preset)]
