@@ -208,7 +208,7 @@ def test_a_random_split_has_the_same_rows_otherwise_parted(sets, monkeypatch):
 
 
 def test_the_paper_preset_is_appendix_c():
-    mnist, har = settings_of("paper", "mnist-0-4"), settings_of("paper", "har-random-split")
+    mnist, har = settings_of("paper", "mnist-0-4", "ssvae"), settings_of("paper", "har-random-split", "gmdgm")
     assert (mnist["latent_dim"], mnist["hidden"], mnist["batch_size"], mnist["learning_rate"]) == (
         5,
         (200, 200),

@@ -44,7 +44,9 @@ class Cell:
 
     def settings(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Settings of the estimator, or of k-means."""
-        return {"n_init": 10} if self.model == "k-means" else settings_of(self.preset, self.dataset) | changes
+        return (
+            {"n_init": 10} if self.model == "k-means" else settings_of(self.preset, self.dataset, self.model) | changes
+        )
 
 
 def run_cell(cell: Cell, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

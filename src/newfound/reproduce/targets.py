@@ -38,7 +38,7 @@ def wanted_of(datasets: Iterable[str], models: Iterable[str], regimes: Iterable[
 
 _TABLE_1 = tuple(Wanted(dataset, "ssvae", regime) for dataset, regime in TABLE_1)
 _TABLE_2 = tuple(Wanted(*key) for key in TABLE_2)
-_KMEANS = wanted_of(tables.DATASETS, ("k-means",), tables.REGIMES)
+_KMEANS = wanted_of(tables.DATASETS, ("k-means",), sorted(set(tables.REGIME_OF_SAME_K.values())))
 _SETS = ("mnist", "fashion-mnist", "har")
 _FIGURE_3 = (Wanted("mnist", "ssvae", "unsupervised", figures.N_FIGURE_3),)
 
@@ -79,26 +79,28 @@ class Choice:
     regimes: tuple[str, ...] = ()
 
     def takes(self, wanted: Wanted) -> bool:
-        dataset, model, regime, _ = wanted
-        takes_dataset = (
-            not self.datasets or dataset in self.datasets or dataset.removesuffix(FIRST_HALF) in self.datasets
+        return (
+            (not self.datasets or source_of(wanted.dataset) in self.datasets)
+            and (not self.models or wanted.model in self.models)
+            and (not self.regimes or wanted.regime in self.regimes)
         )
-        return takes_dataset and model in (self.models or [model]) and regime in (self.regimes or [regime])
 
     def check(self, names: Collection[str]) -> None:
         """Refuse a choice of what is not there, which would silently compute nothing."""
-        wanted = [of for name in names for of in TARGETS[name].wanted]
-        datasets, models, regimes = ({of[position] for of in wanted} for position in (0, 1, 2))
+        wanted: list[Wanted] = [of for name in names for of in TARGETS[name].wanted]
         for kind, chosen, there in (
-            ("data set", self.datasets, datasets | {dataset.removesuffix(FIRST_HALF) for dataset in datasets}),
-            ("model", self.models, models),
-            ("regime", self.regimes, regimes),
+            ("data set", self.datasets, {source_of(of.dataset) for of in wanted}),
+            ("model", self.models, {of.model for of in wanted}),
+            ("regime", self.regimes, {of.regime for of in wanted}),
         ):
-            for value in set(chosen) - there:
-                names_there = ", ".join(sorted(there))
-                raise ValueError(
-                    f"No cell of {', '.join(names)} is of the {kind} {value!r}. Give one of {names_there}."
-                )
+            for value in sorted(set(chosen) - there):
+                what = f"No cell of {', '.join(names)} is of the {kind} {value!r}."
+                raise ValueError(f"{what} Give one of {', '.join(sorted(there))}.")
+
+
+def source_of(dataset: str) -> str:
+    """The set a user chooses: its first half comes along with it."""
+    return dataset.removesuffix(FIRST_HALF)
 
 
 EVERYTHING = Choice()
