@@ -1,6 +1,8 @@
 """Many cells: those that are done are kept, the others are computed, one or several at a time, and saved at once."""
 
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
@@ -52,6 +54,7 @@ def _in_parallel(
     cores = context.Queue()
     for share in shares_of_cores(jobs):
         cores.put(share)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("newfound: ended"))  # so that the processes end with this one
     with context.Pool(jobs, initializer=_take_cores, initargs=(cores,)) as pool:
         yield from pool.imap_unordered(_compute_one, [(cell, folder, changes) for cell in cells])
 
@@ -65,9 +68,8 @@ def shares_of_cores(jobs: int) -> list[list[int]]:
 
 
 def _take_cores(cores: Any) -> None:
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends this process,
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # by this
     share = cores.get()
     if share:
         os.sched_setaffinity(0, share)
