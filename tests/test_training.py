@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 from newfound.features import Scaling
-from newfound.models import Architecture, log_prior
+from newfound.models import MODELS, Architecture, log_prior
 from newfound.models.objective import UNLABELLED, Expectation
+from newfound.models.randomness import key_of
 from newfound.training import Ending, Plan, TrainingData, train
 from newfound.training.batches import BatchStream, ShuffledStream, prefetch
-from newfound.training.warm_start import pseudo_labels
+from newfound.training.warm_start import Positions, guess, pseudo_labels
 
 D_X, N_KNOWN, N_NEW = 4, 2, 2
 
@@ -36,7 +37,7 @@ def plan(**changes):
     settings = {
         "batch_size": 16,
         "max_epochs": 30,
-        "warm_epochs": 5,
+        "warm_epochs": 0,
         "learning_rate": 1e-3,
         "alpha": 1.0,
         "temperature": 0.5,
@@ -49,20 +50,21 @@ def plan(**changes):
 def run(seeds=(0,), data=None, model="gmdgm", sigma=1.0, likelihood="gaussian", **kwargs):
     data = data or task()
     architecture = Architecture(model, D_X, N_KNOWN + N_NEW, 2, (16, 16), likelihood)
-    plan_changes = {k: kwargs.pop(k) for k in list(kwargs) if k not in ("watch", "warm_labels")}
+    plan_changes = {k: kwargs.pop(k) for k in list(kwargs) if k != "watch"}
     prior = log_prior(np.array([20, 20]), N_NEW, 0.5)
-    return train(architecture, prior, sigma, data, plan(**plan_changes), list(seeds), **kwargs)
+    return train(architecture, prior, sigma, data, plan(**plan_changes), list(seeds), N_KNOWN, **kwargs)
 
 
 def leaves(result):
     return jax.tree.leaves(result.model)
 
 
+@pytest.mark.parametrize("warm_epochs", [0, 5])
 @pytest.mark.parametrize("model", ["gmdgm", "ssvae"])
-def test_seed_i_among_many_is_seed_i_alone(model):
-    together = run([5, 6, 7], model=model)
+def test_seed_i_among_many_is_seed_i_alone(model, warm_epochs):
+    together = run([5, 6, 7], model=model, warm_epochs=warm_epochs)
     for result in together:
-        (alone,) = run([result.seed], model=model)
+        (alone,) = run([result.seed], model=model, warm_epochs=warm_epochs)
         for a, b in zip(leaves(result), leaves(alone), strict=True):
             np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)
 
@@ -84,8 +86,7 @@ def test_history_holds_every_term_and_they_add_up():
 
 
 def test_learning_rate_is_flat_while_warming_then_falls_as_a_cosine():
-    data = task()
-    (result,) = run(data=data, warm_labels=[data.labels.clip(0)], warm_epochs=30, max_epochs=60)
+    (result,) = run(warm_epochs=30, max_epochs=60)
     is_warm = result.history["is_warming"].astype(bool)
     assert is_warm.any()
     assert not is_warm.all()
@@ -200,12 +201,44 @@ def test_prefetch_hands_on_items_in_order_and_errors_too():
 
 
 def test_pseudo_labels_keep_labels_and_find_the_other_blobs():
-    X, labels, truth = blobs()
-    scaling = Scaling(np.zeros(D_X, "f4"), np.ones(D_X, "f4"))
-    guesses = pseudo_labels(X, labels, N_KNOWN, N_NEW, scaling, seed=0)
+    Z, labels, truth = blobs()
+    guesses = pseudo_labels(Z, labels, N_KNOWN, N_NEW, seed=0)
     is_labelled = labels != UNLABELLED
     assert (guesses[is_labelled] == labels[is_labelled]).all()
     assert set(guesses) == set(range(N_KNOWN + N_NEW))
     assert ((guesses < N_KNOWN) == (truth < N_KNOWN)).all()
-    unsupervised = pseudo_labels(X, np.full(len(X), UNLABELLED), 0, 4, scaling, seed=0)
+    unsupervised = pseudo_labels(Z, np.full(len(Z), UNLABELLED), 0, 4, seed=0)
     assert set(unsupervised) == set(range(4))
+
+
+def test_components_are_put_where_their_rows_are():
+    Z, labels, _ = blobs()
+    guessed = guess(Positions(Z, np.full_like(Z, 0.25)), labels, N_KNOWN, N_NEW, seed=0)
+    for k in range(N_KNOWN + N_NEW):
+        rows = Z[guessed.labels == k]
+        np.testing.assert_allclose(guessed.mean[k], rows.mean(axis=0), rtol=1e-4)
+        np.testing.assert_allclose(np.exp(guessed.log_var[k]), rows.var(axis=0) + 0.25, rtol=1e-4)
+
+
+def test_a_component_without_rows_lies_among_all_of_them():
+    Z = np.repeat(np.array([[0.0, 0.0], [4.0, 4.0]]), 10, axis=0)
+    guessed = guess(Positions(Z, np.zeros_like(Z) + 0.1), np.full(20, UNLABELLED), 0, 5, seed=0)
+    assert len(np.unique(guessed.labels)) == 2
+    assert np.isfinite(guessed.mean).all()
+    assert np.isfinite(guessed.log_var).all()
+
+
+@pytest.mark.parametrize("posterior", ["structured", "mean-field"])
+@pytest.mark.parametrize("model", ["gmdgm", "ssvae"])
+def test_a_settled_model_treats_every_component_like_the_first(model, posterior):
+    architecture = Architecture(model, D_X, 4, 2, (16, 16), "gaussian", posterior)
+    fresh = MODELS[model].init(key_of(0), architecture, np.log(np.full(4, 0.25, "f4")), np.float32(1))
+    mean, log_var = np.arange(8, dtype="f4").reshape(4, 2), np.zeros((4, 2), "f4")
+    settled = fresh.settled(mean, log_var)
+    x, ys = np.ones(D_X, "f4"), np.eye(4, dtype="f4")
+    for y in ys:
+        np.testing.assert_allclose(settled.q_z(x, y).mean, fresh.q_z(x, ys[0]).mean, rtol=1e-5)
+        z = np.ones(2, "f4")
+        np.testing.assert_allclose(settled.p_x(y, z), fresh.p_x(ys[0], z), rtol=1e-5)
+    if model == "gmdgm":
+        np.testing.assert_allclose(settled.p_z(ys[3]).mean, [6, 7])

@@ -24,7 +24,6 @@ from newfound.models.randomness import key_of
 from newfound.progress import progress_bar
 from newfound.settings import RULES
 from newfound.training import Ending, Plan, RunResult, TrainingData, train
-from newfound.training.warm_start import pseudo_labels
 
 MOST_HELDOUT_ROWS = 2000  # without a label; more would tell no more
 AUTO_NEW = 40  # the paper's number of new components
@@ -271,7 +270,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 data,
                 plan,
                 seeds,
-                warm_labels(data, len(labels.known), n_new, seeds) if plan.warm_epochs and n_new else None,
+                len(labels.known),
                 watch,
             )
         self.heldout_ = heldout
@@ -465,11 +464,6 @@ def split_rows(
         heldout.append(rows[: min(n, MOST_HELDOUT_ROWS) if code == UNLABELLED else max(n, 1)])
     chosen = np.sort(np.concatenate(heldout))
     return np.setdiff1d(np.arange(len(codes)), chosen), chosen
-
-
-def warm_labels(data: TrainingData, n_known: int, n_new: int, seeds: list[int]) -> list[np.ndarray]:
-    """Labels to start from, for each seed."""
-    return [pseudo_labels(data.X, data.labels, n_known, n_new, data.scaling, seed) for seed in seeds]
 
 
 def regime(n_known: int, n_new: int, has_unlabelled: bool) -> str:

@@ -76,6 +76,10 @@ class DeepGenerativeModel(eqx.Module):
     def p_x(self, y: Float[Array, " K"], z: Float[Array, " d_z"]) -> Float[Array, " d_x"]:
         """p(x | y, z), as the decoder's output: the likelihood says what it means."""
 
+    @abstractmethod
+    def settled(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "DeepGenerativeModel":
+        """After training with the first component only: every y is treated like it, and p(z | y) takes its place."""
+
     def log_q_y(self, x: Float[Array, " d_x"]) -> Float[Array, " K"]:
         """Log q(y | x) = log Cat(y | π(x)), of every component."""
         (logits,) = self.classifier(x)

@@ -1,5 +1,7 @@
 """The Gaussian-mixture deep generative model (GM-DGM), the paper's section IV-A."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
@@ -41,3 +43,7 @@ class GaussianMixtureDGM(DeepGenerativeModel):
     def p_x(self, y: Float[Array, " K"], z: Float[Array, " d_z"]) -> Float[Array, " d_x"]:
         (output,) = self.decoder(z)
         return output
+
+    def settled(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "GaussianMixtureDGM":
+        encoder = self.encoder.indifferent_to(1)
+        return dataclasses.replace(self, encoder=encoder, component_mean=mean, component_log_var=log_var)

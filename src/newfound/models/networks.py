@@ -1,5 +1,6 @@
 """The one kind of network the models are made of: a small multi-layer perceptron."""
 
+import dataclasses
 from itertools import pairwise
 
 import equinox as eqx
@@ -48,6 +49,15 @@ class Mlp(eqx.Module):
             output_biases=tuple(jnp.zeros(n) for n in outputs),
             activation=activation,
         )
+
+    def indifferent_to(self, position: int) -> "Mlp":
+        """The same network, for which every one-hot value of an input is like the first; itself without that input."""
+        if position >= len(self.input_kernels):
+            return self
+        kernel = self.input_kernels[position]
+        alike = jnp.broadcast_to(kernel[:, :1], kernel.shape)
+        kernels = (*self.input_kernels[:position], alike, *self.input_kernels[position + 1 :])
+        return dataclasses.replace(self, input_kernels=kernels)
 
     def __call__(self, *inputs: Float[Array, " _"]) -> tuple[Float[Array, " _"], ...]:
         activate = ACTIVATIONS[self.activation]

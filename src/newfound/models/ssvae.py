@@ -1,5 +1,7 @@
 """The semi-supervised variational auto-encoder (SSVAE), Kingma's M2: the paper's section II-B."""
 
+import dataclasses
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
@@ -31,3 +33,7 @@ class SemiSupervisedVAE(DeepGenerativeModel):
     def p_x(self, y: Float[Array, " K"], z: Float[Array, " d_z"]) -> Float[Array, " d_x"]:
         (output,) = self.decoder(z, y)
         return output
+
+    def settled(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "SemiSupervisedVAE":
+        """Here p(z) is the same for every y and stays as it is."""
+        return dataclasses.replace(self, encoder=self.encoder.indifferent_to(1), decoder=self.decoder.indifferent_to(1))

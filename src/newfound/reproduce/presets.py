@@ -30,7 +30,15 @@ INITIALISATION = {"kernel_sd": 0.001}
 LITERAL = {"max_epochs": 400, "warm_epochs": 0, "max_gradient_norm": 1e30}
 
 
-EPOCHS = {("ssvae", "mnist"): 40, ("ssvae", "har"): 150, ("gmdgm", "mnist"): 40}  # others are left to the estimator
+MEAN_FIELD = {"posterior": "mean-field", "expectation": "exact"}
+QUICK = {
+    ("ssvae", "mnist"): INITIALISATION | {"latent_dim": 5, "max_epochs": 40},
+    ("ssvae", "fashion-mnist"): INITIALISATION | {"latent_dim": 10},
+    ("ssvae", "har"): INITIALISATION | {"latent_dim": 15, "max_epochs": 150},
+    ("gmdgm", "mnist"): {"max_epochs": 40},
+    ("gmdgm", "fashion-mnist"): {"max_epochs": 30},
+    ("gmdgm", "har"): MEAN_FIELD,
+}
 
 
 def settings_of(preset: str, dataset: str, model: str) -> dict[str, Any]:
@@ -43,6 +51,4 @@ def settings_of(preset: str, dataset: str, model: str) -> dict[str, Any]:
     of_data = {} if source == "har" else IMAGES
     if preset == "paper":
         return SILENT | SIZES[source] | (of_data or FIXED_SIGMA) | INITIALISATION | LITERAL
-    of_model = INITIALISATION | {"latent_dim": SIZES[source]["latent_dim"]} if model == "ssvae" else {}
-    epochs = {"max_epochs": EPOCHS[model, source]} if (model, source) in EPOCHS else {}
-    return SILENT | of_data | of_model | epochs
+    return SILENT | of_data | QUICK[model, source]

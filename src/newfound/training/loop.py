@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 import jax
@@ -18,6 +19,7 @@ from newfound.models.randomness import key_of
 from newfound.training.batches import BatchStream, Chunk, make_chunk, prefetch
 from newfound.training.runs import Ending, RunResult, Runs
 from newfound.training.steps import Knobs, StepInfo, compiled_train_chunk, heldout_batch, init_states
+from newfound.training.warm_start import guess, positions
 
 STEPS_PER_CHUNK = 32
 CHUNKS_BETWEEN_EVALUATIONS = 4  # at least, however small an epoch is
@@ -79,16 +81,19 @@ class Moment(NamedTuple):
 class Schedule(NamedTuple):
     """How many steps there are and how fast each learns: flat while warming, then a cosine down to nothing."""
 
-    warm_steps: int
-    n_steps: int
+    shaping_steps: int  # with one component only
+    warm_steps: int  # these, and those on pseudo-labels
+    n_steps: int  # all
     learning_rate: float
     steps_between_evaluations: int
 
     @classmethod
     def of(cls, plan: Plan, rows_per_epoch: int, *, is_warm: bool) -> "Schedule":
         steps_per_epoch = math.ceil(rows_per_epoch / plan.batch_size)
-        warm_steps = _whole_chunks(plan.warm_epochs * steps_per_epoch) if is_warm else 0
+        shaping_steps = _whole_chunks(plan.warm_epochs * steps_per_epoch) if is_warm else 0
+        warm_steps = 2 * shaping_steps
         return cls(
+            shaping_steps=shaping_steps,
             warm_steps=warm_steps,
             n_steps=warm_steps + _whole_chunks(plan.max_epochs * steps_per_epoch),
             learning_rate=plan.learning_rate,
@@ -102,7 +107,7 @@ class Schedule(NamedTuple):
         return (self.learning_rate * 0.5 * (1 + np.cos(np.pi * progress))).astype(np.float32)
 
     def evaluates_at(self, step: int) -> bool:
-        return step in (self.warm_steps, self.n_steps) or step % self.steps_between_evaluations == 0
+        return step in (self.shaping_steps, self.warm_steps, self.n_steps) or step % self.steps_between_evaluations == 0
 
 
 def _whole_chunks(n_steps: int) -> int:
@@ -149,68 +154,87 @@ def train(
     data: TrainingData,
     plan: Plan,
     seeds: list[int],
-    warm_labels: list[np.ndarray] | None = None,
+    n_known: int,
     watch: Callable[[Moment], None] = lambda moment: None,
 ) -> list[RunResult]:
     """Train a model for each seed, all in one program; run i is what seed i gives alone.
 
-    `warm_labels`, an array of labels for every row and each seed, are trained on first, as if they were real.
+    Where there are new components and `plan.warm_epochs`, training begins with a warm start.
     """
     keys = jnp.stack([key_of(seed) for seed in seeds])
     states = init_states(keys, log_p_y, jnp.float32(sigma), architecture)
     runs = Runs(states, len(seeds), plan.max_halvings, plan.patience)
     try:
-        _train(runs, data, plan, seeds, warm_labels, watch)
+        Training(runs, data, plan, seeds, watch).run(n_known, architecture.n_components - n_known)
         runs.end(Ending.REACHED_LIMIT)
     except KeyboardInterrupt:
         runs.end(Ending.INTERRUPTED)
     return runs.results(seeds)
 
 
-def _train(
-    runs: Runs,
-    data: TrainingData,
-    plan: Plan,
-    seeds: list[int],
-    warm_labels: list[np.ndarray] | None,
-    watch: Callable[[Moment], None],
-) -> None:
-    streams = [BatchStream(data.labels, data.training, plan.batch_size, seed) for seed in seeds]
-    schedule = Schedule.of(plan, streams[0].rows_per_epoch, is_warm=warm_labels is not None)
-    heldout = HeldOut(data, plan)
-    began = time.perf_counter()
-    infos: list[StepInfo] = []  # since the last evaluation
-    with closing(prefetch(_chunks(data, streams, schedule, warm_labels))) as chunks:
-        for step, chunk in chunks:
-            rates = schedule.rates(step) * np.float32(0.5) ** runs.halvings[:, None].astype(np.float32)
-            states, info = compiled_train_chunk()(
-                runs.states,
-                *chunk,
-                rates,
-                data.scaling,
-                plan.knobs,
-                n_labelled=streams[0].n_labelled,
-                expectation=plan.expectation,
-            )
-            infos.append(jax.device_get(info))
-            runs.advance(states, infos[-1])
-            step += STEPS_PER_CHUNK
-            if schedule.evaluates_at(step):
-                line = _evaluate(runs, heldout, infos, schedule, step, rates[:, -1], time.perf_counter() - began)
-                watch(Moment.of(line, schedule.n_steps))
-                infos = []
-            if not runs.active.any():
-                return
+class Training:
+    """The steps of all runs, phase after phase."""
 
+    def __init__(self, runs: Runs, data: TrainingData, plan: Plan, seeds: list[int], watch: Callable[[Moment], None]):
+        self.runs, self.data, self.plan, self.seeds, self.watch = runs, data, plan, seeds, watch
+        self.streams = [BatchStream(data.labels, data.training, plan.batch_size, seed) for seed in seeds]
+        self.heldout = HeldOut(data, plan)
+        self.began = time.perf_counter()
 
-def _chunks(
-    data: TrainingData, streams: list[BatchStream], schedule: Schedule, warm_labels: list[np.ndarray] | None
-) -> Iterator[tuple[int, Chunk]]:
-    labels = warm_labels or []
-    for step in range(0, schedule.n_steps, STEPS_PER_CHUNK):
-        if step == schedule.warm_steps:
-            labels = [data.labels] * len(streams)
-        yield step, make_chunk(data.X, labels, streams, STEPS_PER_CHUNK)
+    def run(self, n_known: int, n_new: int) -> None:
+        """The warm start, if there is one, and then the real objective."""
+        is_warm = bool(self.plan.warm_epochs and n_new)
+        schedule = Schedule.of(self.plan, self.streams[0].rows_per_epoch, is_warm=is_warm)
+        if is_warm:
+            one_component = [np.zeros_like(self.data.labels)] * len(self.seeds)
+            without_classifier = self.plan.knobs._replace(alpha=jnp.float32(0))
+            self._phase(schedule, 0, schedule.shaping_steps, one_component, without_classifier)
+            guesses = self._settle(n_known, n_new)
+            self._phase(schedule, schedule.shaping_steps, schedule.warm_steps, guesses, self.plan.knobs)
+        real = [self.data.labels] * len(self.seeds)
+        self._phase(schedule, schedule.warm_steps, schedule.n_steps, real, self.plan.knobs)
+
+    def _settle(self, n_known: int, n_new: int) -> list[np.ndarray]:
+        """Cut each run's z-space into components, put the model's there, and guess a label for every row."""
+        models = jax.device_get(self.runs.states.model)
+        guesses = []
+        for run, seed in enumerate(self.seeds):
+            model = jax.tree.map(itemgetter(run), models)
+            where = positions(model, self.data.X, self.data.scaling)
+            guesses.append(guess(where, self.data.labels, n_known, n_new, seed))
+        _, means, log_vars = (np.stack(parts) for parts in zip(*guesses, strict=True))
+        self.runs.settle(means, log_vars)
+        return [guessed.labels for guessed in guesses]
+
+    def _phase(self, schedule: Schedule, first: int, last: int, labels: list[np.ndarray], knobs: Knobs) -> None:
+        """The steps from `first` to `last`, on these labels."""
+        infos: list[StepInfo] = []  # since the last evaluation
+        with closing(prefetch(self._chunks(first, last, labels))) as chunks:
+            for step, chunk in chunks:
+                rates = schedule.rates(step) * np.float32(0.5) ** self.runs.halvings[:, None].astype(np.float32)
+                states, info = compiled_train_chunk()(
+                    self.runs.states,
+                    *chunk,
+                    rates,
+                    self.data.scaling,
+                    knobs,
+                    n_labelled=self.streams[0].n_labelled,
+                    expectation=self.plan.expectation,
+                )
+                infos.append(jax.device_get(info))
+                self.runs.advance(states, infos[-1])
+                step += STEPS_PER_CHUNK
+                if schedule.evaluates_at(step):
+                    seconds = time.perf_counter() - self.began
+                    line = _evaluate(self.runs, self.heldout, infos, schedule, step, rates[:, -1], seconds)
+                    self.watch(Moment.of(line, schedule.n_steps))
+                    infos = []
+                if not self.runs.active.any():
+                    return
+
+    def _chunks(self, first: int, last: int, labels: list[np.ndarray]) -> Iterator[tuple[int, Chunk]]:
+        for step in range(first, last, STEPS_PER_CHUNK):
+            yield step, make_chunk(self.data.X, labels, self.streams, STEPS_PER_CHUNK)
 
 
 def _evaluate(

@@ -65,6 +65,11 @@ class Runs:
             else:
                 self.halvings[run] += 1
 
+    def settle(self, means: np.ndarray, log_vars: np.ndarray) -> None:
+        """Put the components of every run in their places; there is no way back to before."""
+        model = jax.vmap(lambda model, mean, log_var: model.settled(mean, log_var))(self.states.model, means, log_vars)
+        self.states = self.good = self.states._replace(model=model)
+
     def evaluate(self, elbo: np.ndarray, *, is_warming: bool) -> None:
         """Note the held-out ELBO of the present states (nan where nothing is held out)."""
         self.latest_elbo = np.where(self.active, elbo, self.latest_elbo)
