@@ -1,6 +1,7 @@
 """Training as the estimator never shows it: many runs in one program, endings, going back, compiled once."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -59,9 +60,10 @@ def leaves(result):
     return jax.tree.leaves(result.model)
 
 
-@pytest.mark.parametrize("warm_epochs", [0, 5])
+@pytest.mark.parametrize(("warm_epochs", "shaped_from"), [(0, 0), (5, 0), (5, 1000)])
 @pytest.mark.parametrize("model", ["gmdgm", "ssvae"])
-def test_seed_i_among_many_is_seed_i_alone(model, warm_epochs):
+def test_seed_i_among_many_is_seed_i_alone(model, warm_epochs, shaped_from, monkeypatch):
+    monkeypatch.setattr("newfound.training.loop.ROWS_FOR_SHAPING", shaped_from)
     together = run([5, 6, 7], model=model, warm_epochs=warm_epochs)
     for result in together:
         (alone,) = run([result.seed], model=model, warm_epochs=warm_epochs)
@@ -92,6 +94,14 @@ def test_learning_rate_is_flat_while_warming_then_falls_as_a_cosine():
     assert not is_warm.all()
     assert np.allclose(result.history["learning_rate"][is_warm], 1e-3)
     assert result.history["learning_rate"][-1] < 1e-5
+
+
+@pytest.mark.parametrize(("shaped_from", "n_phases"), [(0, 2), (1000, 1)])
+def test_few_rows_are_not_shaped_first(monkeypatch, shaped_from, n_phases):
+    monkeypatch.setattr("newfound.training.loop.ROWS_FOR_SHAPING", shaped_from)
+    (result,) = run(warm_epochs=32, max_epochs=32)
+    n_warm = result.history["step"][result.history["is_warming"].astype(bool)].max()
+    assert n_warm == result.history["step"][-1] * n_phases / (n_phases + 1)
 
 
 def test_a_loss_that_is_not_finite_goes_back_at_half_the_rate():
@@ -232,13 +242,13 @@ def test_a_component_without_rows_lies_among_all_of_them():
 @pytest.mark.parametrize("model", ["gmdgm", "ssvae"])
 def test_a_settled_model_treats_every_component_like_the_first(model, posterior):
     architecture = Architecture(model, D_X, 4, 2, (16, 16), "gaussian", posterior)
-    fresh = MODELS[model].init(key_of(0), architecture, np.log(np.full(4, 0.25, "f4")), np.float32(1))
-    mean, log_var = np.arange(8, dtype="f4").reshape(4, 2), np.zeros((4, 2), "f4")
+    fresh = MODELS[model].init(key_of(0), architecture, jnp.log(jnp.full(4, 0.25)), jnp.float32(1))
+    mean, log_var = jnp.arange(8.0).reshape(4, 2), jnp.zeros((4, 2))
     settled = fresh.settled(mean, log_var)
-    x, ys = np.ones(D_X, "f4"), np.eye(4, dtype="f4")
+    x, ys = jnp.ones(D_X), jnp.eye(4)
     for y in ys:
         np.testing.assert_allclose(settled.q_z(x, y).mean, fresh.q_z(x, ys[0]).mean, rtol=1e-5)
-        z = np.ones(2, "f4")
+        z = jnp.ones(2)
         np.testing.assert_allclose(settled.p_x(y, z), fresh.p_x(ys[0], z), rtol=1e-5)
     if model == "gmdgm":
         np.testing.assert_allclose(settled.p_z(ys[3]).mean, [6, 7])

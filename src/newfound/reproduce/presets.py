@@ -24,14 +24,14 @@ SIZES = {
     "fashion-mnist": {"latent_dim": 10, "hidden": (500, 500), "batch_size": 64, "learning_rate": 1.5e-3},
     "har": {"latent_dim": 15, "hidden": (500, 500), "batch_size": 64, "learning_rate": 5e-3},
 }
-IMAGES = {"likelihood": "bernoulli", "min_sd": 0.1}
+IMAGES: dict[str, Any] = {"likelihood": "bernoulli", "min_sd": 0.1}
 FIXED_SIGMA = {"likelihood": "gaussian-fixed", "sigma": 0.01, "standardize": False}
-INITIALISATION = {"kernel_sd": 0.001}
+INITIALISATION: dict[str, Any] = {"kernel_sd": 0.001}
 LITERAL = {"max_epochs": 400, "warm_epochs": 0, "max_gradient_norm": 1e30}
 
 
-MEAN_FIELD = {"posterior": "mean-field", "expectation": "exact"}
-QUICK = {
+MEAN_FIELD: dict[str, Any] = {"posterior": "mean-field", "expectation": "exact"}
+QUICK: dict[tuple[str, str], dict[str, Any]] = {
     ("ssvae", "mnist"): INITIALISATION | {"latent_dim": 5, "max_epochs": 40},
     ("ssvae", "fashion-mnist"): INITIALISATION | {"latent_dim": 10},
     ("ssvae", "har"): INITIALISATION | {"latent_dim": 15, "max_epochs": 150},

@@ -19,7 +19,7 @@ from newfound.models.randomness import key_of
 from newfound.training.batches import BatchStream, Chunk, make_chunk, prefetch
 from newfound.training.runs import Ending, RunResult, Runs
 from newfound.training.steps import Knobs, StepInfo, compiled_train_chunk, heldout_batch, init_states
-from newfound.training.warm_start import guess, positions
+from newfound.training.warm_start import ROWS_FOR_SHAPING, guess, positions, pseudo_labels
 
 STEPS_PER_CHUNK = 32
 CHUNKS_BETWEEN_EVALUATIONS = 4  # at least, however small an epoch is
@@ -88,10 +88,11 @@ class Schedule(NamedTuple):
     steps_between_evaluations: int
 
     @classmethod
-    def of(cls, plan: Plan, rows_per_epoch: int, *, is_warm: bool) -> "Schedule":
+    def of(cls, plan: Plan, rows_per_epoch: int, *, shapes_first: bool, is_warm: bool) -> "Schedule":
         steps_per_epoch = math.ceil(rows_per_epoch / plan.batch_size)
-        shaping_steps = _whole_chunks(plan.warm_epochs * steps_per_epoch) if is_warm else 0
-        warm_steps = 2 * shaping_steps
+        phase_steps = _whole_chunks(plan.warm_epochs * steps_per_epoch)
+        shaping_steps = phase_steps * shapes_first
+        warm_steps = shaping_steps + phase_steps * is_warm
         return cls(
             shaping_steps=shaping_steps,
             warm_steps=warm_steps,
@@ -184,12 +185,14 @@ class Training:
     def run(self, n_known: int, n_new: int) -> None:
         """The warm start, if there is one, and then the real objective."""
         is_warm = bool(self.plan.warm_epochs and n_new)
-        schedule = Schedule.of(self.plan, self.streams[0].rows_per_epoch, is_warm=is_warm)
-        if is_warm:
+        shapes_first = is_warm and len(self.data.training) >= ROWS_FOR_SHAPING
+        schedule = Schedule.of(self.plan, self.streams[0].rows_per_epoch, shapes_first=shapes_first, is_warm=is_warm)
+        if shapes_first:
             one_component = [np.zeros_like(self.data.labels)] * len(self.seeds)
             without_classifier = self.plan.knobs._replace(alpha=jnp.float32(0))
             self._phase(schedule, 0, schedule.shaping_steps, one_component, without_classifier)
-            guesses = self._settle(n_known, n_new)
+        if is_warm:
+            guesses = self._settle(n_known, n_new) if shapes_first else self._guess_from_columns(n_known, n_new)
             self._phase(schedule, schedule.shaping_steps, schedule.warm_steps, guesses, self.plan.knobs)
         real = [self.data.labels] * len(self.seeds)
         self._phase(schedule, schedule.warm_steps, schedule.n_steps, real, self.plan.knobs)
@@ -205,6 +208,11 @@ class Training:
         _, means, log_vars = (np.stack(parts) for parts in zip(*guesses, strict=True))
         self.runs.settle(means, log_vars)
         return [guessed.labels for guessed in guesses]
+
+    def _guess_from_columns(self, n_known: int, n_new: int) -> list[np.ndarray]:
+        """Guess a label for every row, for each run, from where rows lie among the scaled columns."""
+        scaled = (self.data.X - self.data.scaling.shift) * self.data.scaling.scale
+        return [pseudo_labels(scaled, self.data.labels, n_known, n_new, seed) for seed in self.seeds]
 
     def _phase(self, schedule: Schedule, first: int, last: int, labels: list[np.ndarray], knobs: Knobs) -> None:
         """The steps from `first` to `last`, on these labels."""

@@ -3,7 +3,8 @@
 If y is set free from the first step, the components die before z-space has any shape: few survive, and the new classes
 share them. So training begins as if there were one component only, a plain variational auto-encoder. Its z-space, where
 like rows lie closer than among the columns of X, is cut into components; every row is then trained on as if its
-component were its label, before the real objective takes over.
+component were its label, before the real objective takes over. From few rows no such space can be learned, and their
+columns are cut instead.
 """
 
 import warnings
@@ -19,6 +20,7 @@ from newfound.inference import in_batches
 from newfound.models import DeepGenerativeModel
 from newfound.models.objective import UNLABELLED
 
+ROWS_FOR_SHAPING = 5_000  # to train on: with fewer, clusters of columns are the better guess
 LABELS_PER_CLUSTER = 3  # expected in a cluster of a known class: enough to tell it from a new one
 ROWS_TO_CLUSTER = 20_000  # clusters are found on a sample of so many rows
 ROWS_PER_SHAPE = 10  # and dimension of z, for each cluster: fewer cannot tell its shape, only its centre
