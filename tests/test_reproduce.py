@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +14,12 @@ from newfound.reproduce import agreement, targets, work
 from newfound.reproduce.cells import Cell, read_arrays, read_cell
 from newfound.reproduce.figures import reflected_density
 from newfound.reproduce.presets import settings_of
-from newfound.reproduce.printed import TABLE_1, TABLE_2, Printed
+from newfound.reproduce.printed import N_SEEDS, TABLE_1, TABLE_2, Printed
 from newfound.reproduce.results import Summary, summarise
 from newfound.reproduce.tables import latex, markdown
 from newfound.reproduce.tasks import make_task
+
+COMMITTED = Path(__file__).parent.parent / "paper"
 
 ONE_CELL = {
     "table-1": ["--dataset", "mnist", "--regime", "accidental"],
@@ -42,7 +45,7 @@ def done(sets, tmp_path_factory):
     """A folder in which one tiny cell of every table and figure is done."""
     folder = tmp_path_factory.mktemp("paper")
     for target, chosen in ONE_CELL.items():
-        result = reproduce(sets, folder, target, "--seeds", "1", "--epochs", "2", *chosen)
+        result = reproduce(sets, folder, target, "--seeds", "1", "--set", "max_epochs=2", *chosen)
         assert result.exit_code == 0, result.output
         assert "1 of 1" in result.output
     return folder
@@ -98,19 +101,19 @@ def test_the_table_shows_our_number_and_the_papers(done):
 def test_what_is_done_is_not_computed_again(sets, done, monkeypatch):
     monkeypatch.setattr(work, "run_cell", lambda *_: pytest.fail("computed again"))
     for target, chosen in ONE_CELL.items():
-        result = reproduce(sets, done, target, "--seeds", "1", "--epochs", "2", *chosen)
+        result = reproduce(sets, done, target, "--seeds", "1", "--set", "max_epochs=2", *chosen)
         assert result.exit_code == 0, result.output
 
 
 def test_cells_of_other_settings_are_not_mixed(sets, done):
-    result = reproduce(sets, done, "table-1", "--seeds", "1", "--epochs", "3", *ONE_CELL["table-1"])
+    result = reproduce(sets, done, "table-1", "--seeds", "1", "--set", "max_epochs=3", *ONE_CELL["table-1"])
     assert result.exit_code == 2
     assert "was made with max_epochs = 2, now it is 3" in result.output
     assert "--out" in result.output
 
 
 def test_the_list_says_what_is_done(sets, done):
-    result = reproduce(sets, done, "table-1", "--seeds", "2", "--epochs", "2", "--list")
+    result = reproduce(sets, done, "table-1", "--seeds", "2", "--set", "max_epochs=2", "--list")
     assert "1 of 8 cells are done" in result.output
     assert re.search(r"done +mnist-ssvae-accidental-0", result.output)
     assert re.search(r"to do +mnist-ssvae-accidental-1", result.output)
@@ -121,6 +124,9 @@ def test_the_list_says_what_is_done(sets, done):
     [
         (["table-3"], "There is no 'table-3' to reproduce. Give one of table-1, "),
         (["table-1", "--preset", "slow"], "--preset must be quick or paper; got 'slow'"),
+        (["table-1", "--set", "alpha"], "--set must be name=value, with one of the names activation, alpha, "),
+        (["table-1", "--set", "n_new=3"], "--set must be name=value"),
+        (["table-1", "--set", "alpha=-1"], "alpha must be"),
         (["table-1", "--dataset", "cifar"], "No cell of table-1 is of the data set 'cifar'"),
         (["table-1", "--model", "gmdgm"], "No cell of table-1 is of the model 'gmdgm'"),
     ],
@@ -246,6 +252,35 @@ def test_a_density_is_one_and_stays_above_zero():
     points = np.linspace(0, 3, 3001)
     density = reflected_density(np.array([0.0, 0.01, 1.0]), points)
     assert np.trapezoid(density, points) == pytest.approx(1, abs=1e-3)
+
+
+# ---- the committed results -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def redrawn(tmp_path_factory):
+    """Tables and the page of agreement, made anew from the committed cells."""
+    folder = tmp_path_factory.mktemp("redrawn")
+    (folder / "quick").mkdir()
+    (folder / "quick" / "cells").symlink_to(COMMITTED / "quick" / "cells")
+    targets.draw(["table-1", "table-2"], folder, "quick", N_SEEDS)
+    return folder / "quick"
+
+
+@pytest.mark.parametrize("name", ["table-1.md", "table-1.tex", "table-2.md", "table-2-in-full.md", "agreement.md"])
+def test_committed_tables_are_what_the_committed_cells_say(redrawn, name):
+    assert (redrawn / name).read_text() == (COMMITTED / "quick" / name).read_text()
+
+
+def test_committed_cells_are_of_the_present_settings():
+    cells = targets.cells_of(targets.names_of("all"), "quick", N_SEEDS)
+    assert work.missing(cells, COMMITTED, {}) == []
+
+
+def test_committed_figures_are_there():
+    for name in [f"figure-{i}" for i in range(1, 6)] + ["appendix-ssvae", "appendix-gmdgm"]:
+        assert (COMMITTED / "quick" / f"{name}.png").is_file()
+        assert (COMMITTED / "quick" / f"{name}.pdf").is_file()
 
 
 def test_tables_as_text():

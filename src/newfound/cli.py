@@ -331,7 +331,9 @@ def reproduce(
     preset: Annotated[str, typer.Option(help="quick, or paper (Appendix C to the letter: hours).")] = "quick",
     out: Annotated[Path, typer.Option(help="Folder for cells, tables and figures.")] = Path("paper"),
     jobs: Annotated[int, typer.Option(min=1, help="Cells at a time, each on its own share of the cores.")] = 1,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Other than the preset's: for a quick look.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a setting of the preset: max_epochs=2, alpha=1, …")
+    ] = None,
     list_cells: Annotated[bool, typer.Option("--list", help="Say which cells are done, and stop.")] = False,
 ) -> None:
     """Compute the paper's tables and figures again, beside the numbers it prints.
@@ -340,14 +342,14 @@ def reproduce(
 
     Example: `newfound reproduce table-2 --dataset mnist --jobs 2`
     """
-    from newfound.reproduce import targets, work
+    from newfound.reproduce import presets, targets, work
 
     console = console_for(False)
     with clear_errors():
         names = targets.names_of(target)
         choice = targets.Choice(tuple(dataset or ()), tuple(model or ()), tuple(regime or ()))
         cells = targets.cells_of(names, preset, seeds, choice)
-        changes = {} if epochs is None else {"max_epochs": epochs}
+        changes = presets.parse_changes(set_ or [])
         to_do = work.missing(cells, out, changes)
         console.print(f"{len(cells) - len(to_do)} of {len(cells)} cells are done")
         if list_cells:

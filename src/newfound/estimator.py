@@ -76,7 +76,8 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Passes over the rows without a label (over all rows if each has one). "auto" makes 6,000 steps, but at least
         20 and at most 150 passes.
     warm_epochs : int or "auto"
-        Passes on pseudo-labels before that; 0 for none. "auto" makes 3,000 steps, but at least 3 and at most 60
+        Passes in each phase of the warm start before that: with one component only (left out where there are fewer
+        than 5,000 rows), then on pseudo-labels; 0 for none. "auto" makes 3,000 steps, but at least 3 and at most 60
         passes, for GMDGM, and none for SSVAE.
     learning_rate : float
         Adam's, at the start of a cosine decay.

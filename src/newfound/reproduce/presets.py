@@ -4,11 +4,16 @@ Where the paper is silent, one choice serves every cell of a preset: SILENT. α 
 labels of known classes; nothing was chosen by the labels of a test set (docs/paper.md tells what was tried).
 """
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
+from newfound.errors import check_settings
 from newfound.reproduce.tasks import FIRST_HALF, RANDOM_SPLIT
+from newfound.settings import RULES
 
 PRESETS = ("quick", "paper")
+OF_THE_TASK = {"n_new", "n_runs", "progress"}  # not for a preset to say
 
 SILENT = {
     "alpha": 100.0,
@@ -32,7 +37,7 @@ LITERAL = {"max_epochs": 400, "warm_epochs": 0, "max_gradient_norm": 1e30}
 
 MEAN_FIELD: dict[str, Any] = {"posterior": "mean-field", "expectation": "exact"}
 QUICK: dict[tuple[str, str], dict[str, Any]] = {
-    ("ssvae", "mnist"): INITIALISATION | {"latent_dim": 5, "max_epochs": 40},
+    ("ssvae", "mnist"): INITIALISATION | {"latent_dim": 5},
     ("ssvae", "fashion-mnist"): INITIALISATION | {"latent_dim": 10},
     ("ssvae", "har"): INITIALISATION | {"latent_dim": 15, "max_epochs": 150},
     ("gmdgm", "mnist"): {"max_epochs": 40},
@@ -52,3 +57,19 @@ def settings_of(preset: str, dataset: str, model: str) -> dict[str, Any]:
     if preset == "paper":
         return SILENT | SIZES[source] | (of_data or FIXED_SIGMA) | INITIALISATION | LITERAL
     return SILENT | of_data | QUICK[model, source]
+
+
+def parse_changes(texts: Sequence[str]) -> dict[str, Any]:
+    """Settings from "alpha=1" and the like; values are read as JSON where they are JSON."""
+    changes = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name not in RULES or name in OF_THE_TASK:
+            names = ", ".join(sorted(RULES.keys() - OF_THE_TASK))
+            raise ValueError(f"--set must be name=value, with one of the names {names}; got {text!r}.")
+        try:
+            changes[name] = json.loads(value)
+        except ValueError:
+            changes[name] = value
+    check_settings(changes, {name: RULES[name] for name in changes})
+    return changes

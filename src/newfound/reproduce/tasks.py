@@ -17,6 +17,7 @@ class Task:
 
     X: np.ndarray
     y: np.ndarray  # UNLABELLED where a label is hidden
+    all_labels: np.ndarray  # nothing hidden
     n_new: int
     X_test: np.ndarray
     truth: np.ndarray
@@ -51,7 +52,7 @@ def make_task(dataset: str, regime: str, seed: int, n_components: int | None = N
         n_new = n_components - len(np.unique(masked[masked >= 0]))
     is_scored = truth < n_first if regime == "accidental" or dataset.endswith(FIRST_HALF) else np.ones_like(truth, bool)
     names, shape = tuple(parts.train.class_names), parts.train.image_shape
-    return Task(X, masked, n_new, X_test, truth, is_scored, names, shape)
+    return Task(X, masked, y, n_new, X_test, truth, is_scored, names, shape)
 
 
 def shuffle_parts(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, truth: np.ndarray, seed: int) -> tuple:
