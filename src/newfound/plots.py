@@ -22,9 +22,11 @@ def new_figure(width: float, height: float) -> "Figure":
 
 def confusion_matrix(evaluation: Evaluation, n_known: int, title: str, ax: "Axes") -> None:
     """True classes by components, each row of the picture a share of its class, components grouped by class."""
+    from matplotlib.colors import PowerNorm
+
     order = component_order(evaluation, n_known)
     shares = evaluation.counts / np.maximum(evaluation.counts.sum(axis=1, keepdims=True), 1)
-    ax.imshow(shares[:, order], cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    ax.imshow(shares[:, order], cmap="Blues", norm=PowerNorm(0.5, 0, 1), aspect="auto")  # small shares show, too
     ax.set_title(title, fontsize=10, loc="left")
     ax.set_yticks(range(len(evaluation.classes)), [str(name) for name in evaluation.classes])
     ax.set_xticks(range(len(order)), [str(i) for i in order], fontsize=7 if len(order) <= 20 else 4)
@@ -35,7 +37,7 @@ def confusion_matrix(evaluation: Evaluation, n_known: int, title: str, ax: "Axes
     for row, shares_of_row in enumerate(shares[:, order]):
         for column, share in enumerate(shares_of_row):
             if share >= 0.05 and len(order) <= 20:
-                colour = "white" if share > 0.5 else "black"
+                colour = "white" if share > 0.3 else "black"
                 ax.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=6, color=colour)
 
 

@@ -17,7 +17,7 @@ class Summary(NamedTuple):
     n: int
 
     def __str__(self) -> str:
-        return f"{self.mean:.1f} ± {self.sd:.1f}"
+        return f"{self.mean:.1f} ± {self.sd:.1f}" if self.n > 1 else f"{self.mean:.1f}"
 
 
 class Results:
