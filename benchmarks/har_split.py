@@ -25,4 +25,6 @@ print("logistic regression on HAR, accuracy in %, mean ± SD over", len(SEEDS), 
 for dataset in ("har", "har-random-split"):
     for share in ("20 %", "100 %"):
         scores = [100 * accuracy(dataset, share, seed) for seed in SEEDS]
-        print(f"{dataset:<17} {share:>5} of the labels: {np.mean(scores):.1f} ± {np.std(scores, ddof=1):.1f}", flush=True)
+        print(
+            f"{dataset:<17} {share:>5} of the labels: {np.mean(scores):.1f} ± {np.std(scores, ddof=1):.1f}", flush=True
+        )

@@ -43,10 +43,10 @@ class Cell:
         return self.model == "ssvae" and self.seed == 0 and (is_accident or self.n_components is not None)
 
     def settings(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Settings of the estimator, or of k-means."""
-        return (
-            {"n_init": 10} if self.model == "k-means" else settings_of(self.preset, self.dataset, self.model) | changes
-        )
+        """Settings of the estimator, or of k-means, whose starts are the seeds."""
+        if self.model == "k-means":
+            return {"n_init": 1}
+        return settings_of(self.preset, self.dataset, self.model) | changes
 
 
 def run_cell(cell: Cell, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
