@@ -9,7 +9,23 @@ from newfound.reproduce.tables import TITLES, markdown, str_printed
 
 CLOSE = 1.0  # points: as near as one should expect of another implementation
 
-REASONS: dict[tuple[str, str, str, str], str] = {}
+_EASIER = "five classes are easier than ten, for which the paper has 97.6; α is not printed, and 100 favours the labels"
+_NO_K = "the paper does not say how many components; more of them are purer"
+_PEOPLE = "test rows are of other people; the paper's figure fits a random split (docs/paper.md)"
+_START = "the warm start begins from clusters of a VAE's z-space; the paper starts cold"
+
+# Why a cell of the preset "quick" is not where the paper's is.
+REASONS = {
+    ("mnist-0-4", "ssvae", "semi-supervised"): _EASIER,
+    ("mnist", "ssvae", "accidental"): _EASIER,
+    **{(dataset, "ssvae", "unsupervised"): _NO_K for dataset in ("mnist", "fashion-mnist", "har", "har-random-split")},
+    **{("har", model, "semi-supervised"): _PEOPLE for model in ("ssvae", "gmdgm")},
+    **{(dataset, "gmdgm", "unsupervised"): _START for dataset in ("mnist", "har", "har-random-split")},
+    **{(dataset, "gmdgm", "semi-unsupervised"): _START for dataset in ("mnist", "har", "har-random-split")},
+    ("fashion-mnist", "gmdgm", "unsupervised"): "200 units and 30 epochs; the paper has 500 and up to 400",
+    ("fashion-mnist", "gmdgm", "semi-unsupervised"): _START,
+    ("fashion-mnist", "gmdgm", "semi-supervised"): "α is not printed, and 100 favours the labels",
+}
 
 
 def verdict(ours: Summary, paper: Printed) -> str:
@@ -48,5 +64,6 @@ def _row(results: Results, table: str, dataset: str, model: str, regime: str, me
     if ours is None:
         return [*named, "–", str_printed(paper), "–", "not done", ""]
     judged = verdict(ours, paper)
-    why = REASONS.get((results.preset, dataset, model, regime), "")
+    is_explained = judged != "agrees" and results.preset == "quick"
+    why = REASONS.get((dataset, model, regime), "") if is_explained else ""
     return [*named, str(ours), str_printed(paper), f"{ours.mean - paper.mean:+.1f}", judged, why]
