@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from newfound import inference
 from newfound.compilation import keep_compiled_programs
 from newfound.errors import Number, check_settings
-from newfound.features import Features, check_column_kinds, check_finite, check_numeric, check_shape, decide
+from newfound.features import Features, check_column_kinds, check_finite, check_numeric, check_shape, decide, in_batches
 from newfound.labels import Labels, class_names, read_labels
 from newfound.models import Architecture, DeepGenerativeModel, log_prior
 from newfound.models.objective import UNLABELLED, Expectation
@@ -399,7 +399,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _infer(self, function: Any, X: Any, *args: Any) -> np.ndarray:
         check_is_fitted(self)
         X = self._read_rows(X, reset=False)
-        return inference.in_batches(
+        return in_batches(
             lambda rows: function(self._fitted_model, self.features_.select(rows), self.features_.scaling, *args), X
         )
 

@@ -1,6 +1,6 @@
 """The user's X and the model's x: checks, which columns are kept, how they are scaled, and the way back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from newfound.errors import and_list
 from newfound.models.likelihoods import Blocks
 
 ROWS_AT_A_TIME = 8192  # statistics are summed over blocks, so that uint8 rows are never all floats at once
+ROWS_OF_A_CALL = 512  # of a compiled function of rows
 
 
 class Scaling(NamedTuple):
@@ -24,6 +25,19 @@ class Scaling(NamedTuple):
         ones = (1,) * (rows.ndim - 1)
         shift, scale = jnp.reshape(self.shift, (*ones, -1)), jnp.reshape(self.scale, (*ones, -1))
         return (rows.astype(jnp.float32) - shift) * scale
+
+
+def in_batches(function: Callable[[np.ndarray], Array], X: np.ndarray) -> np.ndarray:
+    """`function` of every row of X, from calls on exactly ROWS_OF_A_CALL rows, the last of them padded.
+
+    So no number of rows compiles anew, and a row's answer does not depend on the rows beside it.
+    """
+    answers = []
+    for i in range(0, len(X), ROWS_OF_A_CALL):
+        rows = X[i : i + ROWS_OF_A_CALL]
+        padding = np.zeros((ROWS_OF_A_CALL - len(rows), *rows.shape[1:]), rows.dtype)
+        answers.append(np.asarray(function(np.concatenate([rows, padding])))[: len(rows)])
+    return np.concatenate(answers)
 
 
 @dataclass(frozen=True)

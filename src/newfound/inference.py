@@ -1,15 +1,12 @@
 """What a trained model says of rows: the posterior of y, the mean of z, the ELBO; and the rows it makes up.
 
-Rows pass in batches of one fixed shape, the last one padded, so that no number of rows compiles anew and a row's answer
-does not depend on the rows beside it.
+Each function is called on rows in batches of one shape (`features.in_batches`).
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Key
 
 from newfound.features import Scaling
@@ -17,18 +14,7 @@ from newfound.models import DeepGenerativeModel
 from newfound.models.objective import terms_given_y
 from newfound.models.randomness import key_of
 
-BATCH = 512
 ELBO_SAMPLES = 4  # draws of z for each row and component
-
-
-def in_batches(function: Callable[[np.ndarray], Array], X: np.ndarray) -> np.ndarray:
-    """`function` of every row of X, from calls on exactly BATCH rows."""
-    answers = []
-    for i in range(0, len(X), BATCH):
-        rows = X[i : i + BATCH]
-        padding = np.zeros((BATCH - len(rows), *rows.shape[1:]), rows.dtype)
-        answers.append(np.asarray(function(np.concatenate([rows, padding])))[: len(rows)])
-    return np.concatenate(answers)
 
 
 @jax.jit

@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from newfound.features import Scaling
-from newfound.inference import in_batches
+from newfound.features import Scaling, in_batches
 from newfound.models import DeepGenerativeModel
 from newfound.models.objective import UNLABELLED
 
