@@ -24,15 +24,21 @@ REASONS = {
     **{(dataset, "gmdgm", "semi-unsupervised"): _START for dataset in ("mnist", "har", "har-random-split")},
     ("fashion-mnist", "gmdgm", "unsupervised"): "200 units and 30 epochs; the paper has 500 and up to 400",
     ("fashion-mnist", "gmdgm", "semi-unsupervised"): _START,
-    ("fashion-mnist", "gmdgm", "semi-supervised"): "α is not printed, and 100 favours the labels",
+    (
+        "fashion-mnist",
+        "ssvae",
+        "semi-unsupervised",
+    ): "known classes at 90 % alone make 45 points; the paper is below that",
 }
 
 
 def verdict(ours: Summary, paper: Printed) -> str:
-    """Agreement is a difference of at most one point, or of two standard deviations of the two results together."""
+    """Agreement is a difference of at most one point; the spread, two standard deviations of both results together."""
     difference = ours.mean - paper.mean
-    if abs(difference) <= max(CLOSE, 2 * math.hypot(ours.sd, paper.sd)):
+    if abs(difference) <= CLOSE:
         return "agrees"
+    if abs(difference) <= 2 * math.hypot(ours.sd, paper.sd):
+        return "within the spread"
     return "above" if difference > 0 else "below"
 
 
@@ -47,8 +53,8 @@ def write_page(results: Results, folder: Path) -> Path:
         "# Beside the paper, cell by cell\n\n"
         f"Preset `{results.preset}`, accuracy in % on the test set (Table 1: the share of rows in their own class's "
         "component; Table 2: many-to-one), mean ± SD over seeds. A cell *agrees* where the means differ by at most one "
-        "point or two standard deviations of both together; else it is *above* or *below*. What was chosen where the "
-        "paper is silent, and how, is in docs/paper.md."
+        "point, and is *within the spread* where they differ by at most two standard deviations of both together; else "
+        "it is *above* or *below*. What was chosen where the paper is silent, and how, is in docs/paper.md."
     )
     header = ["table", "data", "model", "regime", "newfound", "paper", "difference", "verdict", "why"]
     path = folder / "agreement.md"
