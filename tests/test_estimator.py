@@ -163,19 +163,8 @@ def test_a_failed_fit_leaves_the_earlier_one_untouched(fitted):
     np.testing.assert_array_equal(twin.predict_proba(X), before)
 
 
-def test_interrupted_fit_is_usable_and_says_so(monkeypatch):
-    from newfound.training import loop
+def test_interrupted_fit_is_usable_and_says_so(interrupted_at_third_chunk):
 
-    calls = []
-    real = loop.compiled_train_chunk()
-
-    def interrupt_at_third(*args, **kwargs):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: interrupt_at_third)
     X, truth = blobs()
     with pytest.warns(UserWarning, match="interrupted; the best state so far is kept"):
         model = GMDGM(n_new=2, **QUICK).fit(X, some_labels(truth))

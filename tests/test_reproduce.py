@@ -137,6 +137,24 @@ def test_what_cannot_be_asked_for(sets, tmp_path, arguments, message):
     assert message in result.output
 
 
+@pytest.mark.parametrize("content", ["", "[1]", '{"dataset": "mnist"}'])
+def test_a_damaged_cell_is_said_to_be_so(sets, tmp_path, content):
+    cells = tmp_path / "quick" / "cells"
+    cells.mkdir(parents=True)
+    (cells / "mnist-ssvae-accidental-0.json").write_text(content)
+    result = reproduce(sets, tmp_path, "table-1", "--list")
+    assert result.exit_code == 2
+    assert "mnist-ssvae-accidental-0.json' is damaged. Remove it" in result.output
+
+
+def test_cells_go_into_a_folder(sets, tmp_path):
+    (tmp_path / "paper").write_text("notes")
+    result = reproduce(sets, tmp_path / "paper", "table-1")
+    assert result.exit_code == 2
+    assert "is a file, not a folder for cells. Give another --out." in result.output
+    assert (tmp_path / "paper").read_text() == "notes"
+
+
 def test_an_interrupted_cell_is_not_saved(sets, tmp_path, monkeypatch):
     """Training that is stopped by Ctrl-C keeps what it learned; a cell must not take that for its result."""
     from newfound.training import loop

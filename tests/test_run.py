@@ -239,20 +239,10 @@ def test_killed_while_writing_leaves_no_run(workplace, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_interrupted_fit_leaves_a_usable_run(workplace, tmp_path, monkeypatch):
+def test_interrupted_fit_leaves_a_usable_run(workplace, tmp_path, interrupted_at_third_chunk):
     from newfound.data import read_dataset
-    from newfound.training import loop
     from newfound.workflow import fit_run
 
-    calls, real = [], loop.compiled_train_chunk()
-
-    def interrupt_at_third(*args, **kwargs):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: interrupt_at_third)
     dataset = read_dataset(workplace / "pets.csv", label="species", id="name")
     settings = {"n_new": 2, "random_state": 0, "hidden": (8, 8)}
     about = {"source": "pets.csv", "command": "newfound fit pets.csv"}

@@ -181,8 +181,9 @@ def read_cell(folder: Path, cell: Cell) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        return json.loads(path.read_text())
-    except ValueError:
+        record = json.loads(path.read_text())
+        return record | {"settings": dict(record["settings"])}
+    except (ValueError, KeyError, TypeError):
         raise ValueError(f"{str(path)!r} is damaged. Remove it; the cell is then computed again.") from None
 
 

@@ -1,7 +1,6 @@
 """Settings: the paper's own, and the ones that reach its accuracy soonest.
 
-Where the paper is silent, one choice serves every cell of a preset: SILENT. α was chosen by the accuracy on held-out
-labels of known classes; nothing was chosen by the labels of a test set (docs/paper.md tells what was tried).
+Where the paper is silent, one choice serves every cell of a preset: SILENT. How each was chosen is in docs/paper.md.
 """
 
 import json

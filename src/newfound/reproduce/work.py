@@ -15,6 +15,8 @@ Tell = Callable[[Cell, dict[str, Any]], None]
 
 def missing(cells: Iterable[Cell], folder: Path, changes: dict[str, Any]) -> list[Cell]:
     """The cells that are still to be computed; one that was made with other settings is refused, not mixed in."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{str(folder)!r} is a file, not a folder for cells. Give another --out.")
     found = {cell: read_cell(folder, cell) for cell in cells}
     for cell, record in found.items():
         if record is not None:
