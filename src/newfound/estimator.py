@@ -26,6 +26,7 @@ from newfound.settings import RULES
 from newfound.training import Ending, Plan, RunResult, TrainingData, train
 
 MOST_HELDOUT_ROWS = 2000  # without a label; more would tell no more
+MOST_OFTEN = 10  # a labelled row counts at most as much as so many others, or the model would learn few rows by heart
 AUTO_NEW = 40  # the paper's number of new components
 
 
@@ -60,6 +61,15 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         The share of p(y) that belongs to the known classes.
     alpha : float
         The weight of log q(y | x) for labelled rows.
+    evidence : float
+        The weight, against alpha, of what missing labels tell: where labelled rows are rare among their like, a new
+        class is probable. It supposes that the rows to label were picked at random among those of a known class; if
+        they were not (one site only, easy cases first), set 0. Part of the warm start, and of no use without it.
+    smoothness : float
+        The weight of virtual adversarial training, which keeps the boundaries of q(y | x) away from the rows; it nearly
+        doubles the time of a step.
+    reach : float
+        How far that looks around a row, as a share of the distance to the nearest other row of a batch.
     expectation : "gumbel" or "exact"
         Over y, by Gumbel-softmax samples or by summing over every component.
     temperature : float
@@ -79,6 +89,8 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Passes in each phase of the warm start before that: with one component only (left out where there are fewer
         than 5,000 rows), then on pseudo-labels; 0 for none. "auto" makes 3,000 steps, but at least 3 and at most 60
         passes, for GMDGM, and none for SSVAE.
+    start : "neighbours" or "distances"
+        What the warm start groups rows by: the near neighbours they have in common, or their distances (k-means).
     learning_rate : float
         Adam's, at the start of a cosine decay.
     max_gradient_norm : float
@@ -124,7 +136,10 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         min_sd: float = 0.0,
         column_kinds: Sequence[str] | None = None,
         known_mass: float = 0.5,
-        alpha: float = 1.0,
+        alpha: float = 100.0,
+        evidence: float = 1.0,
+        smoothness: float = 0.0,
+        reach: float = 0.1,
         expectation: Literal["gumbel", "exact"] = "gumbel",
         temperature: float = 0.5,
         n_y_samples: int = 1,
@@ -134,6 +149,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         batch_size: int = 64,
         max_epochs: int | Literal["auto"] = "auto",
         warm_epochs: int | Literal["auto"] = "auto",
+        start: Literal["neighbours", "distances"] = "neighbours",
         learning_rate: float = 1e-3,
         max_gradient_norm: float = 100.0,
         validation_fraction: float = 0.1,
@@ -154,6 +170,9 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.column_kinds = column_kinds
         self.known_mass = known_mass
         self.alpha = alpha
+        self.evidence = evidence
+        self.smoothness = smoothness
+        self.reach = reach
         self.expectation = expectation
         self.temperature = temperature
         self.n_y_samples = n_y_samples
@@ -163,6 +182,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.warm_epochs = warm_epochs
+        self.start = start
         self.learning_rate = learning_rate
         self.max_gradient_norm = max_gradient_norm
         self.validation_fraction = validation_fraction
@@ -358,8 +378,13 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             batch_size=self.batch_size,
             max_epochs=auto_epochs if self.max_epochs == "auto" else int(self.max_epochs),
             warm_epochs=auto_warm_epochs if self.warm_epochs == "auto" else int(self.warm_epochs),
+            start=self.start,
             learning_rate=self.learning_rate,
             alpha=self.alpha,
+            evidence=self.evidence,
+            smoothness=self.smoothness,
+            reach=self.reach,
+            labelled=min(1.0, MOST_OFTEN * (len(labels) - n_unlabelled) / max(n_unlabelled, 1)),
             temperature=self.temperature,
             max_gradient_norm=self.max_gradient_norm,
             expectation=Expectation(self.expectation, self.n_y_samples, self.n_z_samples),

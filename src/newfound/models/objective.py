@@ -1,6 +1,7 @@
-"""The objective: evidence lower bounds for rows with and without a label, and the classifier's reward.
+"""The objective: evidence lower bounds for rows with and without a label, and what the classifier is rewarded for.
 
-    maximise  E_labelled [ L_l(x, y) + α log q(y | x) ]  +  E_unlabelled [ L_u(x) ]
+    maximise  E_labelled [ L_l(x, y) + α log q(y | x) ]  +  E_unlabelled [ L_u(x) + α ρ log_q_evidence(x) ]
+              − λ E_all [ roughness(x) ]
 
     L_l(x, y) = E_{z ~ q(z|x,y)} log [ p(x, y, z) / q(z | x, y) ]
     L_u(x)    = E_{z,y ~ q(z,y|x)} log [ p(x, y, z) / q(z, y | x) ]
@@ -13,6 +14,8 @@ Both bounds are one formula. Let w be what is known of y: one-hot where a row ha
 
 With w one-hot the last term is −log p(y), and L is L_l; with w = q(y | x) it is L_u. So every row carries a label or
 −1, and one pass serves both kinds.
+
+The paper's objective is the one with ρ = λ = 0. `log_q_evidence` and `roughness` say what the other two terms are for.
 """
 
 from typing import Literal, NamedTuple
@@ -24,6 +27,8 @@ from jaxtyping import Array, Float, Int, Key
 from newfound.models.base import DeepGenerativeModel, Gaussian
 
 UNLABELLED = -1
+POWER_STEP = 0.1  # of the reach: how far from a row its roughness is felt for
+TINY = 1e-12
 
 
 class Expectation(NamedTuple):
@@ -34,20 +39,38 @@ class Expectation(NamedTuple):
     n_z_samples: int = 1
 
 
+class Extras(NamedTuple):
+    """Which terms there are beside the paper's. Hashable: it is part of what is compiled."""
+
+    has_evidence: bool = False  # of how probable the known classes are for each row
+    is_smoothed: bool = False
+
+
 class Terms(NamedTuple):
-    """The objective's terms for one row: objective = reconstruction − kl_z − kl_y + α · log_q_label."""
+    """The objective's terms, for each row or weighed over a batch."""
 
     reconstruction: Float[Array, "*batch"]
     kl_z: Float[Array, "*batch"]
     kl_y: Float[Array, "*batch"]
-    log_q_label: Float[Array, "*batch"]
+    log_q_label: Float[Array, "*batch"]  # 0 where a row has none
+    log_q_evidence: Float[Array, "*batch"]  # 0 where a row has a label
+    roughness: Float[Array, "*batch"]
 
     @property
     def elbo(self) -> Float[Array, "*batch"]:
         return self.reconstruction - self.kl_z - self.kl_y
 
-    def objective(self, alpha: Float[Array, ""]) -> Float[Array, "*batch"]:
-        return self.elbo + alpha * self.log_q_label
+    def objective(self, weights: "Weights") -> Float[Array, "*batch"]:
+        classified = self.log_q_label + weights.evidence * self.log_q_evidence
+        return self.elbo + weights.alpha * classified - weights.smoothness * self.roughness
+
+
+class Weights(NamedTuple):
+    """What the objective's terms count beside the bounds."""
+
+    alpha: Float[Array, ""]  # α, of log q(y | x)
+    evidence: Float[Array, ""]  # ρ, of log_q_evidence against log q(y | x)
+    smoothness: Float[Array, ""]  # λ, of the roughness
 
 
 def row_terms(
@@ -58,7 +81,7 @@ def row_terms(
     temperature: Float[Array, ""],
     expectation: Expectation,
 ) -> Terms:
-    """The terms of L(x), and log q(label | x), for one row with its label or −1."""
+    """The terms of L(x), and log q(label | x), for one row with its label or −1; the others are left at 0."""
     y_key, z_key = jax.random.split(key)
     log_q = model.log_q_y(x)
     log_p = jax.lax.stop_gradient(model.log_p_y)
@@ -82,6 +105,8 @@ def row_terms(
         kl_z=weights @ kl_z,
         kl_y=jnp.sum(w * (log_w - log_p)),
         log_q_label=jnp.sum(one_hot * log_q),
+        log_q_evidence=jnp.zeros(()),
+        roughness=jnp.zeros(()),
     )
 
 
@@ -114,18 +139,77 @@ def gumbel_softmax(
     return jax.nn.softmax((log_q[None] + gumbel) / temperature)
 
 
+def log_q_evidence(
+    model: DeepGenerativeModel, x: Float[Array, " d_x"], shares: Float[Array, " n_known"]
+) -> Float[Array, ""]:
+    """Σ_y s_y log q(y | x) + (1 − Σ_y s_y) log q(y is new | x), where s_y is how probable the known class y is here.
+
+    Labels say where the known classes are; that rows elsewhere have none says where they are not, which is where s
+    comes from (`newfound.training.evidence`). Without this term a classifier learns what is known from labelled rows
+    alone, and calls a new class that looks alike by a known name.
+    """
+    log_q = model.log_q_y(x)
+    n_known = shares.size
+    return shares @ log_q[:n_known] + (1 - jnp.sum(shares)) * jax.nn.logsumexp(log_q[n_known:])
+
+
+def roughness(
+    model: DeepGenerativeModel, x: Float[Array, " d_x"], towards: Float[Array, " d_x"], reach: Float[Array, ""]
+) -> Float[Array, ""]:
+    """max_r KL(q(y | x) ‖ q(y | x + r)) with ‖r‖ = reach: how much a small change of x could change its class.
+
+    This is virtual adversarial training (Miyato et al. 2017): boundaries between classes keep away from the rows. The
+    worst r is found by one step of the power method from the direction `towards`.
+    """
+    log_q = jax.lax.stop_gradient(model.log_q_y(x))
+
+    def divergence(r: Float[Array, " d_x"]) -> Float[Array, ""]:
+        return jnp.sum(jnp.exp(log_q) * (log_q - model.log_q_y(x + r)))
+
+    steepest = jax.grad(divergence)(POWER_STEP * reach * _unit(towards))
+    return divergence(jax.lax.stop_gradient(reach * _unit(steepest)))
+
+
+def _unit(v: Float[Array, " d"]) -> Float[Array, " d"]:
+    return v * jax.lax.rsqrt(jnp.sum(jnp.square(v)) + TINY)
+
+
+def nearest_in_batch(rows: Float[Array, "batch d_x"]) -> tuple[Int[Array, " batch"], Float[Array, " batch"]]:
+    """The nearest other row of the batch, and the distance to it: the data's own scale, at each row."""
+    squares = jnp.sum(jnp.square(rows), axis=1)
+    squared = squares[:, None] + squares[None] - 2 * rows @ rows.T
+    squared = squared + jnp.diag(jnp.full(len(rows), jnp.inf))
+    return jnp.argmin(squared, axis=1), jnp.sqrt(jnp.maximum(jnp.min(squared, axis=1), 0.0))
+
+
 def batch_terms(
     model: DeepGenerativeModel,
     rows: Float[Array, "batch d_x"],
     labels: Int[Array, " batch"],
+    shares: Float[Array, "batch n_known"],
     key: Key[Array, ""],
     temperature: Float[Array, ""],
+    reach: Float[Array, ""],
     expectation: Expectation,
+    extras: Extras,
 ) -> Terms:
-    """The terms of each row of a training batch, each row drawn afresh from its likelihood."""
+    """The terms of each row of a training batch, each row drawn afresh from its likelihood.
 
-    def terms(x: Float[Array, " d_x"], label: Int[Array, ""], key: Key[Array, ""]) -> Terms:
+    Roughness is looked for within `reach` times the distance to the nearest other row, if at all.
+    """
+
+    def draw_and_weigh(x: Float[Array, " d_x"], label: Int[Array, ""], key: Key[Array, ""]) -> tuple[Array, Terms]:
         draw_key, terms_key = jax.random.split(key)
-        return row_terms(model, model.likelihood.draw(x, draw_key), label, terms_key, temperature, expectation)
+        x = model.likelihood.draw(x, draw_key)
+        return x, row_terms(model, x, label, terms_key, temperature, expectation)
 
-    return jax.vmap(terms)(rows, labels, jax.random.split(key, len(rows)))
+    drawn, terms = jax.vmap(draw_and_weigh)(rows, labels, jax.random.split(key, len(rows)))
+    if extras.has_evidence:
+        evidence = jax.vmap(log_q_evidence, (None, 0, 0))(model, drawn, shares)
+        terms = terms._replace(log_q_evidence=jnp.where(labels == UNLABELLED, evidence, 0.0))
+    if extras.is_smoothed:
+        nearest, distance = nearest_in_batch(drawn)
+        terms = terms._replace(
+            roughness=jax.vmap(roughness, (None, 0, 0, 0))(model, drawn, drawn[nearest] - drawn, reach * distance)
+        )
+    return terms

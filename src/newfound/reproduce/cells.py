@@ -11,18 +11,18 @@ import numpy as np
 
 from newfound import __version__
 from newfound.evaluation import Accuracy, evaluate, posterior_entropy
+from newfound.reproduce.peers import PEERS
 from newfound.reproduce.presets import settings_of
 from newfound.reproduce.tasks import FIRST_HALF, Task, make_task
 from newfound.run_folder import versions
 
-MODELS = ("ssvae", "gmdgm", "k-means")
 GRID_ROWS = 8  # draws of z in a picture of generated rows
 SUREST_ROWS = 10  # rows a component in a picture of the most confident ones
 
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """What is to be fitted. `n_components` is set where it is not the regime's own."""
+    """What is to be fitted. Components and labels per class are given where they are not the regime's own."""
 
     preset: str
     dataset: str
@@ -30,11 +30,13 @@ class Cell:
     regime: str
     seed: int
     n_components: int | None = None
+    labels_per_class: int | None = None
 
     @property
     def name(self) -> str:
-        of_components = [] if self.n_components is None else [f"{self.n_components}-components"]
-        return "-".join([self.dataset, self.model, self.regime, *of_components, str(self.seed)])
+        changes = [] if self.n_components is None else [f"{self.n_components}-components"]
+        changes += [] if self.labels_per_class is None else [f"{self.labels_per_class}-labels"]
+        return "-".join([self.dataset, self.model, self.regime, *changes, str(self.seed)])
 
     @property
     def is_pictured(self) -> bool:
@@ -44,21 +46,21 @@ class Cell:
 
     def settings(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Settings of the estimator, or of k-means, whose starts are the seeds."""
-        if self.model == "k-means":
-            return {"n_init": 1}
-        return settings_of(self.preset, self.dataset, self.model) | changes
+        if self.model in PEERS:
+            return PEERS[self.model].settings
+        return settings_of(self.preset, self.dataset, self.model, self.regime) | changes
 
 
 def run_cell(cell: Cell, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Fit and test: the record of a cell, and the arrays that its figures need."""
-    task = make_task(cell.dataset, cell.regime, cell.seed, cell.n_components)
+    task = make_task(cell.dataset, cell.regime, cell.seed, cell.n_components, cell.labels_per_class)
     settings = cell.settings(changes)
     began = time.perf_counter()
-    model = (_fit_kmeans if cell.model == "k-means" else _fit)(cell, task, settings)
+    model = PEERS[cell.model].fit(task, cell.seed) if cell.model in PEERS else _fit(cell, task, settings)
     seconds = time.perf_counter() - began
-    component = _components(model, task.X_test)
+    component = model.predict_component(task.X_test)
     record = {
-        **asdict(cell),
+        **{name: value for name, value in asdict(cell).items() if value is not None or name == "n_components"},
         **_scores(task, component),
         "training": _course(model),
         "settings": json.loads(json.dumps(settings)),
@@ -80,16 +82,6 @@ def _fit(cell: Cell, task: Task, settings: dict[str, Any]) -> Any:
     return model
 
 
-def _fit_kmeans(cell: Cell, task: Task, settings: dict[str, Any]) -> Any:
-    from sklearn.cluster import KMeans
-
-    return KMeans(task.n_components, random_state=cell.seed, **settings).fit(task.X.astype(np.float32))
-
-
-def _components(model: Any, X: np.ndarray) -> np.ndarray:
-    return model.predict_component(X) if hasattr(model, "predict_component") else model.predict(X.astype(np.float32))
-
-
 def _scores(task: Task, component: np.ndarray) -> dict[str, Any]:
     """Every metric on the test rows that count, accuracies in per cent."""
     truth, component = task.truth[task.is_scored], component[task.is_scored]
@@ -107,6 +99,7 @@ def _scores(task: Task, component: np.ndarray) -> dict[str, Any]:
         "acc_many_to_one_by_group": _groups(evaluation.many_to_one),
         "acc_one_to_one": _groups(evaluation.one_to_one),
         "acc_own_component": _per_cent(float(in_own.mean()) if len(in_own) else float("nan")),
+        "called_known": _per_cent(float((component < len(task.known)).mean())),
         "nmi": round(metrics["normalised mutual information"], 4),
         "ari": round(metrics["adjusted Rand index"], 4),
         "components_in_use": int(metrics["components in use"]),
@@ -132,6 +125,7 @@ def _course(model: Any) -> dict[str, Any] | None:
         "ending": str(run.ending),
         "steps": int(run.history["step"][-1]) if run.history else 0,
         "halvings_of_learning_rate": run.halvings,
+        "heldout_elbo": None if run.heldout_elbo != run.heldout_elbo else round(run.heldout_elbo, 3),
     }
 
 

@@ -12,6 +12,7 @@ from newfound.reproduce.tasks import FIRST_HALF, RANDOM_SPLIT
 from newfound.settings import RULES
 
 PRESETS = ("quick", "paper")
+OWN = "default"  # newfound's own settings, which are no reproduction
 OF_THE_TASK = {"n_new", "n_runs", "progress"}  # not for a preset to say
 
 SILENT = {
@@ -45,17 +46,33 @@ QUICK: dict[tuple[str, str], dict[str, Any]] = {
 }
 
 
-def settings_of(preset: str, dataset: str, model: str) -> dict[str, Any]:
-    """The settings of the estimator, whatever the regime.
+# What each part of newfound's own settings is worth: the same with one thing changed.
+VARIANTS: dict[str, dict[str, Any]] = {
+    OWN: {},
+    "without-warm-start": {"warm_epochs": 0},
+    "start-by-distances": {"start": "distances"},
+    "without-evidence": {"evidence": 0.0},
+    "alpha-1": {"alpha": 1.0},
+    "mean-field": MEAN_FIELD,
+    "smoothed": {"smoothness": 1.0},
+}
+PAPERS_OBJECTIVE = {"evidence": 0.0}  # the paper's has no such term
+
+
+def settings_of(preset: str, dataset: str, model: str, regime: str) -> dict[str, Any]:
+    """The settings of the estimator; the regime decides only whether there are terms to leave out.
 
     "quick" leaves widths, learning rate, warm start and HAR's likelihood to the estimator's defaults. The baseline
     keeps the paper's kernels and dimensions of z in both presets.
     """
+    if preset in VARIANTS:
+        return VARIANTS[preset]
     source = dataset.removesuffix(FIRST_HALF).removesuffix(RANDOM_SPLIT)
     of_data = {} if source == "har" else IMAGES
     if preset == "paper":
         return SILENT | SIZES[source] | (of_data or FIXED_SIGMA) | INITIALISATION | LITERAL
-    return SILENT | of_data | QUICK[model, source]
+    has_evidence = model == "gmdgm" and regime != "semi-supervised"
+    return SILENT | of_data | QUICK[model, source] | (PAPERS_OBJECTIVE if has_evidence else {})
 
 
 def parse_changes(texts: Sequence[str]) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from newfound.reproduce import agreement, figures, tables
+from newfound.reproduce import agreement, beyond, figures, tables
 from newfound.reproduce.cells import Cell
-from newfound.reproduce.presets import PRESETS
+from newfound.reproduce.presets import OWN, PRESETS, VARIANTS
 from newfound.reproduce.printed import TABLE_1, TABLE_2
 from newfound.reproduce.results import Results
-from newfound.reproduce.tasks import FIRST_HALF
+from newfound.reproduce.tasks import FIRST_HALF, REDISCOVERY
 
 
 class Wanted(NamedTuple):
@@ -20,16 +20,23 @@ class Wanted(NamedTuple):
     model: str
     regime: str
     n_components: int | None = None
+    labels_per_class: int | None = None
+    preset: str | None = None  # where it is not for the user to choose
 
 
 @dataclass(frozen=True)
 class Target:
-    """A table or a figure of the paper."""
+    """A table or a figure: the paper's, or of newfound's own defaults."""
 
     title: str
     wanted: tuple[Wanted, ...]
     draw: Callable[[Results, Path], list[Path]]
     one_seed: bool = False
+    most_seeds: int | None = None
+    is_papers: bool = True
+
+    def seeds(self, n_seeds: int) -> range:
+        return range(1 if self.one_seed else min(n_seeds, self.most_seeds or n_seeds))
 
 
 def wanted_of(datasets: Iterable[str], models: Iterable[str], regimes: Iterable[str]) -> tuple[Wanted, ...]:
@@ -42,8 +49,29 @@ _KMEANS = wanted_of(tables.DATASETS, ("k-means",), sorted(set(tables.REGIME_OF_S
 _SETS = ("mnist", "fashion-mnist", "har")
 _FIGURE_3 = (Wanted("mnist", "ssvae", "unsupervised", figures.N_FIGURE_3),)
 
+_KMEANS_1 = tuple(Wanted(dataset, "k-means", regime) for dataset, regime in TABLE_1)
+_DEFAULT = tuple(
+    Wanted(dataset, "gmdgm", regime, n_components, labels, OWN)
+    for dataset, n_classes in beyond.N_CLASSES.items()
+    for regime, n_components, labels in (
+        ("semi-unsupervised", None, None),
+        ("semi-unsupervised", n_classes, None),
+        ("semi-unsupervised", None, beyond.FEW),
+        ("unsupervised", None, None),
+        ("semi-supervised", None, beyond.FEW),
+    )
+)
+_SHIPPED = tuple(
+    Wanted(dataset, method, "semi-unsupervised", n_classes, preset=OWN)
+    for dataset, n_classes in beyond.N_SHIPPED.items()
+    for method in beyond.METHODS
+)
+_ABLATION = tuple(
+    Wanted(dataset, "gmdgm", REDISCOVERY, preset=variant) for variant in VARIANTS for dataset in beyond.N_CLASSES
+)
+
 TARGETS = {
-    "table-1": Target("SSVAE by accident", _TABLE_1, tables.table_1),
+    "table-1": Target("SSVAE by accident", _TABLE_1 + _KMEANS_1, tables.table_1),
     "table-2": Target("both models, three regimes", _TABLE_2 + _KMEANS, tables.table_2),
     "figure-1": Target("what SSVAE generates", _TABLE_1, figures.figure_1, one_seed=True),
     "figure-2": Target("entropy of q(y | x)", _TABLE_1, figures.figure_2, one_seed=True),
@@ -60,14 +88,17 @@ TARGETS = {
         figures.appendix,
         one_seed=True,
     ),
+    "default": Target("newfound's own defaults", _DEFAULT, beyond.default_table, is_papers=False),
+    "tables": Target("… on tables of scikit-learn", _SHIPPED, beyond.shipped_table, is_papers=False),
+    "ablation": Target("… what each part is worth", _ABLATION, beyond.ablation_table, most_seeds=2, is_papers=False),
 }
 
 
 def names_of(target: str) -> list[str]:
-    """The targets meant by a word: one, or all."""
+    """The targets meant by a word: one, or all of the paper's."""
     if target != "all" and target not in TARGETS:
         raise ValueError(f"There is no {target!r} to reproduce. Give one of {', '.join(TARGETS)}, or all.")
-    return list(TARGETS) if target == "all" else [target]
+    return [name for name in TARGETS if TARGETS[name].is_papers] if target == "all" else [target]
 
 
 @dataclass(frozen=True)
@@ -112,17 +143,22 @@ def cells_of(names: Collection[str], preset: str, n_seeds: int, choice: Choice =
         raise ValueError(f"--preset must be {' or '.join(PRESETS)}; got {preset!r}.")
     choice.check(names)
     cells = {
-        Cell(preset, dataset, model, regime, seed, n_components): None
+        Cell(of.preset or preset, of.dataset, of.model, of.regime, seed, of.n_components, of.labels_per_class): None
         for seed in range(n_seeds)
         for name in names
-        if seed == 0 or not TARGETS[name].one_seed
-        for dataset, model, regime, n_components in filter(choice.takes, TARGETS[name].wanted)
+        if seed in TARGETS[name].seeds(n_seeds)
+        for of in filter(choice.takes, TARGETS[name].wanted)
     }
     return list(cells)
 
 
-def draw(names: Iterable[str], folder: Path, preset: str, n_seeds: int) -> list[Path]:
+def draw(names: Collection[str], folder: Path, preset: str, n_seeds: int) -> list[Path]:
     """Write the tables and figures from what is done, and the page that compares it with the paper."""
     results = Results(folder, preset, n_seeds)
-    paths = [path for name in names for path in TARGETS[name].draw(results, folder / preset)]
-    return [*paths, agreement.write_page(results, folder / preset)]
+    paths = []
+    for name in names:
+        target = TARGETS[name]
+        paths += target.draw(results, folder / preset if target.is_papers else folder)
+    if any(TARGETS[name].is_papers for name in names):
+        paths.append(agreement.write_page(results, folder / preset))
+    return paths

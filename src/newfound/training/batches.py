@@ -15,10 +15,11 @@ from newfound.models.objective import UNLABELLED
 
 
 class Chunk(NamedTuple):
-    """The rows and labels of the next steps of every run, in the data's own dtype."""
+    """The rows of the next steps of every run, in the data's own dtype, and what is known of them."""
 
     rows: np.ndarray  # (runs, steps, batch, features)
     labels: np.ndarray  # (runs, steps, batch), UNLABELLED where there is none
+    shares: np.ndarray  # (runs, steps, batch, known classes): how probable each is
 
 
 class ShuffledStream:
@@ -62,13 +63,20 @@ class BatchStream:
         return np.hstack([stream.take(n_steps * n).reshape(n_steps, n) for stream, n in parts if n])
 
 
-def make_chunk(X: np.ndarray, labels_of_runs: list[np.ndarray], streams: list[BatchStream], n_steps: int) -> Chunk:
+def make_chunk(
+    X: np.ndarray,
+    labels_of_runs: list[np.ndarray],
+    shares_of_runs: list[np.ndarray],
+    streams: list[BatchStream],
+    n_steps: int,
+) -> Chunk:
     """The next `n_steps` batches of every run; each run has its own order of rows, and its own labels."""
-    indices = [stream.take(n_steps) for stream in streams]
-    return Chunk(
-        rows=X[np.stack(indices)],
-        labels=np.stack([labels[i] for labels, i in zip(labels_of_runs, indices, strict=True)]).astype(np.int32),
-    )
+    indices = np.stack([stream.take(n_steps) for stream in streams])
+
+    def of_runs(values: list[np.ndarray]) -> np.ndarray:
+        return np.stack([of_run[i] for of_run, i in zip(values, indices, strict=True)])
+
+    return Chunk(X[indices], of_runs(labels_of_runs).astype(np.int32), of_runs(shares_of_runs))
 
 
 def prefetch(produce: Iterator[Any], ahead: int = 2) -> Generator[Any, None, None]:

@@ -14,12 +14,12 @@ import numpy as np
 
 from newfound.features import Scaling
 from newfound.models import Architecture, DeepGenerativeModel
-from newfound.models.objective import UNLABELLED, Expectation
+from newfound.models.objective import UNLABELLED, Expectation, Extras, Weights
 from newfound.models.randomness import key_of
 from newfound.training.batches import BatchStream, Chunk, make_chunk, prefetch
 from newfound.training.runs import Ending, RunResult, Runs
 from newfound.training.steps import Knobs, StepInfo, compiled_train_chunk, heldout_batch, init_states
-from newfound.training.warm_start import ROWS_FOR_SHAPING, guess, positions, pseudo_labels
+from newfound.training.warm_start import ROWS_FOR_SHAPING, Rows, find_start, places, positions
 
 STEPS_PER_CHUNK = 32
 CHUNKS_BETWEEN_EVALUATIONS = 4  # at least, however small an epoch is
@@ -43,8 +43,13 @@ class Plan:
     batch_size: int
     max_epochs: int
     warm_epochs: int
+    start: str
     learning_rate: float
     alpha: float
+    evidence: float
+    smoothness: float
+    reach: float
+    labelled: float
     temperature: float
     max_gradient_norm: float
     expectation: Expectation
@@ -53,8 +58,21 @@ class Plan:
 
     @property
     def knobs(self) -> Knobs:
-        numbers = self.alpha, self.temperature, self.max_gradient_norm
-        return Knobs(*(jnp.asarray(number, jnp.float32) for number in numbers))
+        def number(value: float) -> jax.Array:
+            return jnp.asarray(value, jnp.float32)
+
+        return Knobs(
+            weights=Weights(number(self.alpha), number(self.evidence), number(self.smoothness)),
+            labelled=number(self.labelled),
+            temperature=number(self.temperature),
+            reach=number(self.reach),
+            max_gradient_norm=number(self.max_gradient_norm),
+        )
+
+    @property
+    def shaping_knobs(self) -> Knobs:
+        """Without anything for the classifier."""
+        return self.knobs._replace(weights=Weights(*[jnp.float32(0)] * 3))
 
 
 class Moment(NamedTuple):
@@ -180,39 +198,46 @@ class Training:
         self.runs, self.data, self.plan, self.seeds, self.watch = runs, data, plan, seeds, watch
         self.streams = [BatchStream(data.labels, data.training, plan.batch_size, seed) for seed in seeds]
         self.heldout = HeldOut(data, plan)
+        self.shares = [np.zeros((len(data.labels), 0), np.float32)] * len(seeds)  # how probable known classes are
         self.began = time.perf_counter()
+
+    @property
+    def extras(self) -> Extras:
+        return Extras(has_evidence=self.shares[0].shape[1] > 0, is_smoothed=self.plan.smoothness > 0)
 
     def run(self, n_known: int, n_new: int) -> None:
         """The warm start, if there is one, and then the real objective."""
         is_warm = bool(self.plan.warm_epochs and n_new)
+        if is_warm and self.plan.evidence > 0:  # not yet known, but of the same shape: nothing is compiled twice
+            self.shares = [np.zeros((len(self.data.labels), n_known), np.float32)] * len(self.seeds)
         shapes_first = is_warm and len(self.data.training) >= ROWS_FOR_SHAPING
         schedule = Schedule.of(self.plan, self.streams[0].rows_per_epoch, shapes_first=shapes_first, is_warm=is_warm)
         if shapes_first:
             one_component = [np.zeros_like(self.data.labels)] * len(self.seeds)
-            without_classifier = self.plan.knobs._replace(alpha=jnp.float32(0))
-            self._phase(schedule, 0, schedule.shaping_steps, one_component, without_classifier)
+            self._phase(schedule, 0, schedule.shaping_steps, one_component, self.plan.shaping_knobs)
         if is_warm:
-            guesses = self._settle(n_known, n_new) if shapes_first else self._guess_from_columns(n_known, n_new)
+            guesses = self._guess(n_known, n_new, shapes_first)
             self._phase(schedule, schedule.shaping_steps, schedule.warm_steps, guesses, self.plan.knobs)
         real = [self.data.labels] * len(self.seeds)
         self._phase(schedule, schedule.warm_steps, schedule.n_steps, real, self.plan.knobs)
 
-    def _settle(self, n_known: int, n_new: int) -> list[np.ndarray]:
-        """Cut each run's z-space into components, put the model's there, and guess a label for every row."""
+    def _guess(self, n_known: int, n_new: int, is_shaped: bool) -> list[np.ndarray]:
+        """For each run, a label for every row; where z-space has a shape, components take their places there."""
         models = jax.device_get(self.runs.states.model)
-        guesses = []
+        labels = np.full_like(self.data.labels, UNLABELLED)
+        labels[self.data.training] = self.data.labels[self.data.training]
+        starts, begins = [], []
         for run, seed in enumerate(self.seeds):
-            model = jax.tree.map(itemgetter(run), models)
-            where = positions(model, self.data.X, self.data.scaling)
-            guesses.append(guess(where, self.data.labels, n_known, n_new, seed))
-        _, means, log_vars = (np.stack(parts) for parts in zip(*guesses, strict=True))
-        self.runs.settle(means, log_vars)
-        return [guessed.labels for guessed in guesses]
-
-    def _guess_from_columns(self, n_known: int, n_new: int) -> list[np.ndarray]:
-        """Guess a label for every row, for each run, from where rows lie among the scaled columns."""
-        scaled = (self.data.X - self.data.scaling.shift) * self.data.scaling.scale
-        return [pseudo_labels(scaled, self.data.labels, n_known, n_new, seed) for seed in self.seeds]
+            model = jax.tree.map(itemgetter(run), models) if is_shaped else None
+            where = None if model is None else positions(model, self.data.X, self.data.scaling)
+            rows = Rows(self.data.X, self.data.scaling, where, labels)
+            starts.append(find_start(rows, n_known, n_new, self.plan.start, self.plan.evidence > 0, seed))
+            if where is not None:
+                begins.append(places(where, starts[-1].labels, n_known + n_new))
+        if is_shaped:
+            self.runs.settle(*(np.stack(parts) for parts in zip(*begins, strict=True)))
+        self.shares = [start.shares for start in starts]
+        return [start.labels for start in starts]
 
     def _phase(self, schedule: Schedule, first: int, last: int, labels: list[np.ndarray], knobs: Knobs) -> None:
         """The steps from `first` to `last`, on these labels."""
@@ -228,6 +253,7 @@ class Training:
                     knobs,
                     n_labelled=self.streams[0].n_labelled,
                     expectation=self.plan.expectation,
+                    extras=self.extras,
                 )
                 infos.append(jax.device_get(info))
                 self.runs.advance(states, infos[-1])
@@ -242,7 +268,7 @@ class Training:
 
     def _chunks(self, first: int, last: int, labels: list[np.ndarray]) -> Iterator[tuple[int, Chunk]]:
         for step in range(first, last, STEPS_PER_CHUNK):
-            yield step, make_chunk(self.data.X, labels, self.streams, STEPS_PER_CHUNK)
+            yield step, make_chunk(self.data.X, labels, self.shares, self.streams, STEPS_PER_CHUNK)
 
 
 def _evaluate(

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 from newfound.compilation import training_options
 from newfound.features import Scaling
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
-from newfound.models.objective import UNLABELLED, Expectation, Terms, batch_terms, row_terms
+from newfound.models.objective import UNLABELLED, Expectation, Extras, Terms, Weights, batch_terms, row_terms
 
 ADAM = optax.scale_by_adam()
 
@@ -21,8 +21,10 @@ ADAM = optax.scale_by_adam()
 class Knobs(NamedTuple):
     """Numbers that may change without compiling anew."""
 
-    alpha: Float[Array, ""]
+    weights: Weights
+    labelled: Float[Array, ""]  # what labelled rows count, all together, against those without a label
     temperature: Float[Array, ""]
+    reach: Float[Array, ""]
     max_gradient_norm: Float[Array, ""]
 
 
@@ -35,13 +37,15 @@ class TrainState(NamedTuple):
 
 
 class StepInfo(NamedTuple):
-    """What a step reports: loss = −reconstruction + kl_z + kl_y + α · cross_entropy."""
+    """What a step reports: loss = −reconstruction + kl_z + kl_y + α (cross_entropy + ρ · misfit) + λ · roughness."""
 
     loss: Float[Array, "*steps"]
     reconstruction: Float[Array, "*steps"]
     kl_z: Float[Array, "*steps"]
     kl_y: Float[Array, "*steps"]
-    cross_entropy: Float[Array, "*steps"]
+    cross_entropy: Float[Array, "*steps"]  # −log q(label | x)
+    misfit: Float[Array, "*steps"]  # −log_q_evidence
+    roughness: Float[Array, "*steps"]
     gradient_norm: Float[Array, "*steps"]
 
 
@@ -63,35 +67,47 @@ def train_step(
     state: TrainState,
     rows: Array,
     labels: Int[Array, " batch"],
+    shares: Float[Array, "batch n_known"],
     learning_rate: Float[Array, ""],
     scaling: Scaling,
     knobs: Knobs,
     n_labelled: int,
     expectation: Expectation,
+    extras: Extras,
 ) -> tuple[TrainState, StepInfo]:
     """One step of Adam on the batch's objective, the gradient clipped to a norm."""
     key, step_key = jax.random.split(state.key)
-    weights = stream_weights(len(rows), n_labelled)
+    weights = stream_weights(len(rows), n_labelled, knobs.labelled)
 
     def loss(model: DeepGenerativeModel) -> tuple[Float[Array, ""], Terms]:
-        terms = batch_terms(model, scaling.apply(rows), labels, step_key, knobs.temperature, expectation)
+        terms = batch_terms(
+            model,
+            scaling.apply(rows),
+            labels,
+            shares,
+            step_key,
+            knobs.temperature,
+            knobs.reach,
+            expectation,
+            extras,
+        )
         sums = Terms(*(weights @ term for term in terms))
-        return -sums.objective(knobs.alpha), sums
+        return -sums.objective(knobs.weights), sums
 
     (value, sums), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
     norm = optax.tree.norm(gradient)
     shrink = jnp.minimum(1.0, knobs.max_gradient_norm / norm)
     direction, moments = ADAM.update(jax.tree.map(lambda g: shrink * g, gradient), state.moments)
     model = jax.tree.map(lambda parameter, d: parameter - learning_rate * d, state.model, direction)
-    info = StepInfo(value, sums.reconstruction, sums.kl_z, sums.kl_y, -sums.log_q_label, norm)
+    classified = -sums.log_q_label, -sums.log_q_evidence
+    info = StepInfo(value, sums.reconstruction, sums.kl_z, sums.kl_y, *classified, sums.roughness, norm)
     return TrainState(model, moments, key), info
 
 
-def stream_weights(n_rows: int, n_labelled: int) -> Float[Array, " batch"]:
-    """Weights under which a batch's sum is E over its labelled rows + E over its unlabelled rows."""
+def stream_weights(n_rows: int, n_labelled: int, labelled: Float[Array, ""]) -> Float[Array, " batch"]:
+    """Weights under which a batch's sum is `labelled` · E over its labelled rows + E over its unlabelled rows."""
     is_labelled = np.arange(n_rows) < n_labelled
-    weights = np.where(is_labelled, 1 / max(n_labelled, 1), 1 / max(n_rows - n_labelled, 1))
-    return jnp.asarray(weights, jnp.float32)
+    return jnp.where(is_labelled, labelled / max(n_labelled, 1), 1 / max(n_rows - n_labelled, 1))
 
 
 def over_runs(f: Callable) -> Callable:
@@ -110,29 +126,32 @@ def train_chunk(
     states: TrainState,
     rows: Array,
     labels: Int[Array, "runs steps batch"],
+    shares: Float[Array, "runs steps batch n_known"],
     learning_rates: Float[Array, "runs steps"],
     scaling: Scaling,
     knobs: Knobs,
     *,
     n_labelled: int,
     expectation: Expectation,
+    extras: Extras,
 ) -> tuple[TrainState, StepInfo]:
     """The next steps of every run, in one compiled scan."""
 
     def run(state: TrainState, *steps: Array) -> tuple[TrainState, StepInfo]:
         def step(state: TrainState, batch: Any) -> tuple[TrainState, StepInfo]:
-            rows, labels, learning_rate = batch
-            return train_step(state, rows, labels, learning_rate, scaling, knobs, n_labelled, expectation)
+            rows, labels, shares, rate = batch
+            return train_step(state, rows, labels, shares, rate, scaling, knobs, n_labelled, expectation, extras)
 
         return jax.lax.scan(step, state, steps)
 
-    return over_runs(run)(states, rows, labels, learning_rates)
+    return over_runs(run)(states, rows, labels, shares, learning_rates)
 
 
 @cache
 def compiled_train_chunk() -> Callable[..., tuple[TrainState, StepInfo]]:
     """`train_chunk`, compiled once for every shape; made on first use, because its options depend on the device."""
-    return jax.jit(train_chunk, static_argnames=("n_labelled", "expectation"), compiler_options=training_options())
+    static = ("n_labelled", "expectation", "extras")
+    return jax.jit(train_chunk, static_argnames=static, compiler_options=training_options())
 
 
 @partial(jax.jit, static_argnames="expectation")

@@ -1,10 +1,10 @@
 """Labels to start from: where a row has none, a guess that training can improve on.
 
 If y is set free from the first step, the components die before z-space has any shape: few survive, and the new classes
-share them. So training begins as if there were one component only, a plain variational auto-encoder. Its z-space, where
-like rows lie closer than among the columns of X, is cut into components; every row is then trained on as if its
-component were its label, before the real objective takes over. From few rows no such space can be learned, and their
-columns are cut instead.
+share them. So training begins as if there were one component only, a plain variational auto-encoder. Rows are then cut
+into components by who their neighbours are, among the columns of X and in the auto-encoder's z-space; every row is
+trained on as if its component were its label, before the real objective takes over. From few rows no auto-encoder can
+be learned, and the columns alone must do.
 """
 
 import warnings
@@ -18,18 +18,18 @@ from jaxtyping import Array, Float
 from newfound.features import Scaling, in_batches
 from newfound.models import DeepGenerativeModel
 from newfound.models.objective import UNLABELLED
+from newfound.training.evidence import weigh_labels
+from newfound.training.neighbours import MODES, neighbour_coordinates, principal_axes
 
 ROWS_FOR_SHAPING = 5_000  # to train on: with fewer, clusters of columns are the better guess
 LABELS_PER_CLUSTER = 3  # expected in a cluster of a known class: enough to tell it from a new one
 ROWS_TO_CLUSTER = 20_000  # clusters are found on a sample of so many rows
-ROWS_PER_SHAPE = 10  # and dimension of z, for each cluster: fewer cannot tell its shape, only its centre
 KMEANS_STARTS = 10
 
 
-class Guess(NamedTuple):
-    """Where training goes on from: a label for every row, and each component's place in z-space."""
+class Place(NamedTuple):
+    """Where each component begins in z-space."""
 
-    labels: np.ndarray
     mean: np.ndarray  # (components, d_z)
     log_var: np.ndarray  # (components, d_z)
 
@@ -53,70 +53,78 @@ def _first_posterior(model: DeepGenerativeModel, rows: Array, scaling: Scaling) 
     return jax.vmap(lambda x: jnp.stack(model.q_z(x, first)))(scaling.apply(rows))
 
 
-def guess(where: Positions, labels: np.ndarray, n_known: int, n_new: int, seed: int) -> Guess:
-    """Pseudo-labels from the rows' positions, and the components they make."""
-    scaled = (where.mean - where.mean.mean(axis=0)) / np.maximum(where.mean.std(axis=0), 1e-6)
-    guesses = pseudo_labels(scaled, labels, n_known, n_new, seed)
-    mean, var = _moments(where, guesses, n_known + n_new)
-    return Guess(guesses, mean.astype(np.float32), np.log(var).astype(np.float32))
-
-
-def _moments(where: Positions, component: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of z in each component; those of all rows where a component has none."""
+def places(where: Positions, component: np.ndarray, n_components: int) -> Place:
+    """The mean and variance of z in each component; those of all rows where a component has none."""
     mean = np.tile(where.mean.mean(axis=0), (n_components, 1))
     var = np.tile(where.mean.var(axis=0) + where.var.mean(axis=0), (n_components, 1))
     for k in np.unique(component):
         rows = component == k
         mean[k] = where.mean[rows].mean(axis=0)
         var[k] = where.mean[rows].var(axis=0) + where.var[rows].mean(axis=0)
-    return mean, var
+    return Place(mean.astype(np.float32), np.log(var).astype(np.float32))
 
 
-def pseudo_labels(Z: np.ndarray, labels: np.ndarray, n_known: int, n_new: int, seed: int) -> np.ndarray:
-    """Each row's label, or a component guessed by clustering: known where labels gather, new elsewhere.
+class Rows(NamedTuple):
+    """All rows, and what is known of them before training in earnest."""
 
-    All rows are cut into clusters as small as the labels allow. A cluster in which labelled rows are at least half as
-    common as in all the data belongs to the class most of them name. The rows of all other clusters are cut again,
-    into the new components.
-    """
-    guesses = np.full(len(labels), UNLABELLED)
-    if n_known:
-        n_components = n_known + n_new
-        n_wanted = int((labels != UNLABELLED).sum()) // LABELS_PER_CLUSTER
-        n_clusters = min(max(n_wanted, n_components), 4 * n_components)
-        clusters = _cluster(Z, np.arange(len(Z)), n_clusters, seed, starts=1)
-        guesses = _class_of_cluster(clusters, labels, n_known)[clusters]
+    X: np.ndarray
+    scaling: Scaling
+    where: Positions | None  # in z-space, if it has a shape already
+    labels: np.ndarray  # UNLABELLED where there is none, or where it is held out
+
+
+class Start(NamedTuple):
+    """What training sets out from."""
+
+    labels: np.ndarray  # of every row: its own, or a guess
+    shares: np.ndarray  # (rows, known classes): how probable each is; no column where that is not asked for
+
+
+def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: bool, seed: int) -> Start:
+    """Guess a label for every row without one: a known class where labels gather, a new component elsewhere."""
+    labels = rows.labels
+    axes = principal_axes(rows.X, rows.scaling, seed)
+    spaces = [axes] if rows.where is None else [axes, rows.where.mean / np.maximum(rows.where.mean.std(axis=0), 1e-6)]
+    space = neighbour_coordinates(spaces, min(MODES, n_known + n_new), seed) if by == "neighbours" else spaces[-1]
+    if n_known and weighs_labels:
+        shares = weigh_labels([space, np.hstack([axes, space]), rows.X], labels, n_known, seed)
+        guesses = np.where(shares.sum(axis=1) >= 0.5, shares.argmax(axis=1), UNLABELLED)
+    else:
+        shares = np.zeros((len(labels), 0), np.float32)
+        guesses = _known_where_labels_gather(space, labels, n_known, n_new, seed)
     rest = np.flatnonzero(guesses == UNLABELLED)
     if len(rest) < n_new:  # labels everywhere: the new components begin among all rows without one
         rest = np.flatnonzero(labels == UNLABELLED)
-    guesses[rest] = n_known + _cluster(Z, rest, n_new, seed, starts=KMEANS_STARTS)
-    return np.where(labels == UNLABELLED, guesses, labels)
+    guesses[rest] = n_known + _cluster(space, rest, n_new, seed)
+    return Start(np.where(labels == UNLABELLED, guesses, labels), shares)
 
 
-def _class_of_cluster(clusters: np.ndarray, labels: np.ndarray, n_known: int) -> np.ndarray:
-    """The known class each cluster belongs to, or UNLABELLED."""
+def _known_where_labels_gather(Z: np.ndarray, labels: np.ndarray, n_known: int, n_new: int, seed: int) -> np.ndarray:
+    """A known class, or UNLABELLED, for every row; all rows are cut into clusters as small as the labels allow.
+
+    A cluster in which labelled rows are at least half as common as in all the data belongs to the class most of them
+    name.
+    """
+    if n_known == 0:
+        return np.full(len(labels), UNLABELLED)
     is_labelled = labels != UNLABELLED
-    n_clusters = clusters.max() + 1
-    counts = np.zeros((n_clusters, n_known))
+    n_components = n_known + n_new
+    n_clusters = min(max(int(is_labelled.sum()) // LABELS_PER_CLUSTER, n_components), 4 * n_components)
+    clusters = _cluster(Z, np.arange(len(Z)), n_clusters, seed)
+    counts = np.zeros((clusters.max() + 1, n_known))
     np.add.at(counts, (clusters[is_labelled], labels[is_labelled]), 1)
-    share = counts.sum(axis=1) / np.maximum(np.bincount(clusters, minlength=n_clusters), 1)
-    return np.where(share >= is_labelled.mean() / 2, counts.argmax(axis=1), UNLABELLED)
+    share = counts.sum(axis=1) / np.maximum(np.bincount(clusters), 1)
+    return np.where(share >= is_labelled.mean() / 2, counts.argmax(axis=1), UNLABELLED)[clusters]
 
 
-def _cluster(Z: np.ndarray, rows: np.ndarray, n_clusters: int, seed: int, starts: int) -> np.ndarray:
-    """The cluster of each of the given rows: by k-means, then by a Gaussian mixture where there are rows enough."""
+def _cluster(Z: np.ndarray, rows: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
+    """The cluster of each of the given rows, by k-means."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.mixture import GaussianMixture
 
     rng = np.random.default_rng(seed)
     sample = rows if len(rows) <= ROWS_TO_CLUSTER else rng.choice(rows, ROWS_TO_CLUSTER, replace=False)
-    n_clusters = min(n_clusters, len(sample))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters, or not quite settled
-        clusters = KMeans(n_clusters, n_init=starts, random_state=seed % 2**32).fit(Z[sample])
-        if starts > 1 and len(sample) >= ROWS_PER_SHAPE * Z.shape[1] * n_clusters:
-            clusters = GaussianMixture(
-                n_clusters, means_init=clusters.cluster_centers_, reg_covar=1e-3, random_state=seed % 2**32
-            ).fit(Z[sample])
-    return clusters.predict(Z[rows])
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
+        kmeans = KMeans(min(n_clusters, len(sample)), n_init=KMEANS_STARTS, random_state=seed % 2**32).fit(Z[sample])
+    return kmeans.predict(Z[rows])
