@@ -18,7 +18,7 @@ import numpy as np
 
 from newfound.features import Scaling
 from newfound.models import Architecture, log_prior
-from newfound.models.objective import UNLABELLED, Expectation
+from newfound.models.objective import UNLABELLED, Expectation, Extras, Weights
 from newfound.models.randomness import key_of
 from newfound.training.loop import STEPS_PER_CHUNK
 from newfound.training.steps import Knobs, compiled_train_chunk, init_states
@@ -48,11 +48,15 @@ def prepare(model: str, batch: int, units: int, inputs: int, latent: int):
     labels = np.where(np.arange(2 * batch) < batch, known, UNLABELLED).astype(np.int32)
     rates = np.full((1, STEPS_PER_CHUNK), 1e-3, np.float32)
     scaling = Scaling(np.zeros(inputs, np.float32), np.full(inputs, 1 / 255, np.float32))
-    knobs = Knobs(jnp.float32(1), jnp.float32(0.5), jnp.float32(100))
+    knobs = Knobs(Weights(*map(jnp.float32, (1, 0, 0))), *map(jnp.float32, (1, 0.5, 0.1, 100)))
+    shares = np.zeros((1, STEPS_PER_CHUNK, 2 * batch, 0), np.float32)
 
     def run() -> None:
         state[0], info = compiled_train_chunk()(
-            state[0], rows, labels, rates, scaling, knobs, n_labelled=batch, expectation=Expectation()
+            *(state[0], rows, labels, shares, rates, scaling, knobs),
+            n_labelled=batch,
+            expectation=Expectation(),
+            extras=Extras(),
         )
         jax.block_until_ready(info)
 

@@ -13,9 +13,9 @@ from newfound.cli import app
 from newfound.reproduce import agreement, targets, work
 from newfound.reproduce.cells import Cell, read_arrays, read_cell
 from newfound.reproduce.figures import reflected_density
-from newfound.reproduce.presets import settings_of
+from newfound.reproduce.presets import VARIANTS, settings_of
 from newfound.reproduce.printed import N_SEEDS, TABLE_1, TABLE_2, Printed
-from newfound.reproduce.results import Summary, summarise
+from newfound.reproduce.results import Summary
 from newfound.reproduce.tables import latex, markdown
 from newfound.reproduce.tasks import make_task
 
@@ -30,6 +30,11 @@ ONE_CELL = {
     "figure-4": ["--dataset", "har"],
     "figure-5": ["--dataset", "har"],
     "appendix": ["--model", "gmdgm", "--regime", "semi-supervised"],
+}
+OWN_CELLS = {
+    "default": ["--dataset", "har", "--regime", "unsupervised"],
+    "tables": ["--dataset", "wine", "--model", "gmdgm"],
+    "ablation": ["--dataset", "har"],
 }
 
 
@@ -63,7 +68,7 @@ def test_every_table_and_figure_is_written(done, target):
     for name in ("appendix-ssvae", "appendix-gmdgm") if target == "appendix" else (target,):
         for kind in kinds:
             assert (done / "quick" / f"{name}.{kind}").stat().st_size > 200
-    assert set(ONE_CELL) == set(targets.TARGETS)
+    assert set(ONE_CELL) | set(OWN_CELLS) == set(targets.TARGETS)
 
 
 def test_a_cell_is_on_record_with_all_that_is_needed_to_judge_it(done):
@@ -96,6 +101,40 @@ def test_the_table_shows_our_number_and_the_papers(done):
     page = (done / "quick" / "agreement.md").read_text()
     assert len(re.findall("not done", page)) == len(TABLE_1) + len(TABLE_2) - 4
     assert len(page.splitlines()) >= len(TABLE_1) + len(TABLE_2)
+
+
+@pytest.mark.parametrize("target", OWN_CELLS)
+def test_the_tables_of_newfounds_own_defaults_are_written(sets, tmp_path, target):
+    result = reproduce(sets, tmp_path, target, "--seeds", "1", "--set", "max_epochs=1", *OWN_CELLS[target])
+    assert result.exit_code == 0, result.output
+    table = (tmp_path / "default" / f"{target}.md").read_text()
+    assert re.search(r"\d\d\.\d", table)
+    records = [json.loads(path.read_text()) for path in tmp_path.glob("*/cells/*.json")]
+    assert {record["preset"] for record in records} == (set(VARIANTS) if target == "ablation" else {"default"})
+    assert all(record["settings"] == VARIANTS[record["preset"]] | {"max_epochs": 1} for record in records)
+    assert not (tmp_path / "quick").exists()
+
+
+def test_known_classes_are_hidden_on_purpose(sets, monkeypatch):
+    monkeypatch.setenv("NEWFOUND_DATA", str(sets))
+    for seed in (0, 1):
+        known = make_task("mnist", "semi-unsupervised", seed)
+        task = make_task("mnist", "rediscovery", seed)
+        hidden = set(known.known) - set(task.known)
+        assert len(hidden) == 2
+        assert set(task.truth) == set(known.known)  # scored on labels that are left, of no other class
+        assert (task.y >= 0).sum() + len(task.truth) <= (known.y >= 0).sum()
+        scored = set(map(bytes, task.X_test))
+        assert not scored & set(map(bytes, task.X[task.y >= 0]))
+
+
+@pytest.mark.parametrize(("labels", "kept"), [(None, 0.2), (3, 3)])
+def test_few_labels_a_class(sets, monkeypatch, labels, kept):
+    monkeypatch.setenv("NEWFOUND_DATA", str(sets))
+    task = make_task("har", "semi-unsupervised", 0, labels_per_class=labels)
+    counts = np.bincount(task.y[task.y >= 0])
+    totals = np.bincount(task.all_labels)[: len(counts)]
+    np.testing.assert_array_equal(counts, kept if labels else np.round(kept * totals))
 
 
 def test_what_is_done_is_not_computed_again(sets, done, monkeypatch):
@@ -232,7 +271,8 @@ def test_a_random_split_has_the_same_rows_otherwise_parted(sets, monkeypatch):
 
 
 def test_the_paper_preset_is_appendix_c():
-    mnist, har = settings_of("paper", "mnist-0-4", "ssvae"), settings_of("paper", "har-random-split", "gmdgm")
+    mnist = settings_of("paper", "mnist-0-4", "ssvae", "semi-supervised")
+    har = settings_of("paper", "har-random-split", "gmdgm", "semi-unsupervised")
     assert (mnist["latent_dim"], mnist["hidden"], mnist["batch_size"], mnist["learning_rate"]) == (
         5,
         (200, 200),
@@ -248,9 +288,8 @@ def test_the_paper_preset_is_appendix_c():
 
 
 def test_summary_over_seeds():
-    assert summarise([1.0, 3.0]) == Summary(2.0, pytest.approx(np.sqrt(2)), 2)
-    assert summarise([5.0]) == Summary(5.0, 0.0, 1)
-    assert summarise([None]) is None
+    assert Summary.of([1.0, 3.0]) == Summary(2.0, pytest.approx(np.sqrt(2)), 2)
+    assert Summary.of([5.0]) == Summary(5.0, 0.0, 1)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +324,10 @@ def redrawn(tmp_path_factory):
     return folder / "quick"
 
 
-@pytest.mark.parametrize("name", ["table-1.md", "table-1.tex", "table-2.md", "table-2-in-full.md", "agreement.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["table-1.md", "table-1.tex", "table-1-in-full.md", "table-2.md", "table-2-in-full.md", "agreement.md"],
+)
 def test_committed_tables_are_what_the_committed_cells_say(redrawn, name):
     assert (redrawn / name).read_text() == (COMMITTED / "quick" / name).read_text()
 
@@ -293,6 +335,19 @@ def test_committed_tables_are_what_the_committed_cells_say(redrawn, name):
 def test_committed_cells_are_of_the_present_settings():
     cells = targets.cells_of(targets.names_of("all"), "quick", N_SEEDS)
     assert work.missing(cells, COMMITTED, {}) == []
+
+
+@pytest.mark.parametrize("target", OWN_CELLS)
+def test_committed_results_of_the_defaults_are_whole(tmp_path, target):
+    assert work.missing(targets.cells_of([target], "quick", N_SEEDS), COMMITTED, {}) == []
+    for preset in VARIANTS:
+        if (COMMITTED / preset).exists():
+            (tmp_path / preset).mkdir()
+            (tmp_path / preset / "cells").symlink_to(COMMITTED / preset / "cells")
+    targets.draw([target], tmp_path, "quick", N_SEEDS)
+    for kind in ("md", "tex"):
+        name = Path("default", f"{target}.{kind}")
+        assert (tmp_path / name).read_text() == (COMMITTED / name).read_text()
 
 
 def test_committed_figures_are_there():

@@ -11,7 +11,9 @@ from newfound.models.objective import UNLABELLED, Expectation
 from newfound.models.randomness import key_of
 from newfound.training import Ending, Plan, TrainingData, train
 from newfound.training.batches import BatchStream, ShuffledStream, prefetch
-from newfound.training.warm_start import Positions, guess, pseudo_labels
+from newfound.training.evidence import weigh_labels
+from newfound.training.neighbours import neighbour_coordinates
+from newfound.training.warm_start import Positions, Rows, find_start, places
 
 D_X, N_KNOWN, N_NEW = 4, 2, 2
 
@@ -210,32 +212,104 @@ def test_prefetch_hands_on_items_in_order_and_errors_too():
         next(items)
 
 
-def test_pseudo_labels_keep_labels_and_find_the_other_blobs():
-    Z, labels, truth = blobs()
-    guesses = pseudo_labels(Z, labels, N_KNOWN, N_NEW, seed=0)
+SAME = Scaling(np.zeros(D_X, "f4"), np.ones(D_X, "f4"))
+
+
+@pytest.mark.parametrize("by", ["neighbours", "distances"])
+@pytest.mark.parametrize("weighs_labels", [True, False])
+def test_a_start_keeps_labels_and_finds_the_other_blobs(by, weighs_labels):
+    X, labels, truth = blobs()
+    start = find_start(Rows(X, SAME, None, labels), N_KNOWN, N_NEW, by, weighs_labels, seed=0)
     is_labelled = labels != UNLABELLED
-    assert (guesses[is_labelled] == labels[is_labelled]).all()
-    assert set(guesses) == set(range(N_KNOWN + N_NEW))
-    assert ((guesses < N_KNOWN) == (truth < N_KNOWN)).all()
-    unsupervised = pseudo_labels(Z, np.full(len(Z), UNLABELLED), 0, 4, seed=0)
-    assert set(unsupervised) == set(range(4))
+    assert (start.labels[is_labelled] == labels[is_labelled]).all()
+    assert set(start.labels) == set(range(N_KNOWN + N_NEW))
+    assert ((start.labels < N_KNOWN) == (truth < N_KNOWN)).mean() > 0.95
+    assert start.shares.shape == (len(X), N_KNOWN if weighs_labels else 0)
+    nothing = Rows(X, SAME, Positions(X, np.ones_like(X)), np.full(len(X), UNLABELLED))
+    assert set(find_start(nothing, 0, 4, by, weighs_labels, seed=0).labels) == set(range(4))
+
+
+@pytest.mark.parametrize("n_same", [3, 200])
+def test_a_start_is_found_among_few_or_equal_rows(n_same):
+    X = np.repeat(np.array([[0.0, 0.0], [4.0, 4.0]], "f4"), n_same, axis=0)
+    scaling = Scaling(np.zeros(2, "f4"), np.ones(2, "f4"))
+    labels = np.full(2 * n_same, UNLABELLED)
+    labels[0] = 0
+    start = find_start(Rows(X, scaling, None, labels), 1, 4, "neighbours", True, seed=0)
+    assert np.isfinite(start.shares).all()
+    assert start.labels[0] == 0
+    assert ((start.labels >= 0) & (start.labels < 5)).all()
+
+
+def test_rows_in_a_ring_and_inside_it_are_told_apart_by_their_neighbours():
+    angles = np.linspace(0, 2 * np.pi, 300, endpoint=False)
+    ring = np.c_[np.cos(angles), np.sin(angles)]
+    rows = np.concatenate([ring, 0.2 * ring]).astype("f4")
+    coordinates = neighbour_coordinates([rows], 2, seed=0)
+    same = coordinates @ coordinates[0]
+    assert (same[:300] > 0.99).all()
+    assert (same[300:] < 0.99).all()
+    np.testing.assert_allclose(np.linalg.norm(coordinates, axis=1), 1, rtol=1e-5)
+
+
+def test_groups_that_nothing_joins_are_all_told_apart():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 10, 1500)
+    X = (10 * np.eye(10)[truth] + 0.3 * rng.standard_normal((1500, 10))).astype("f4")
+    coordinates = neighbour_coordinates([X], 10, seed=0)
+    centres = np.stack([coordinates[truth == k].mean(axis=0) for k in range(10)])
+    np.testing.assert_allclose(np.abs(centres @ centres.T), np.eye(10), atol=0.05)
+
+
+def test_a_row_beside_the_sample_lies_where_its_neighbours_lie(monkeypatch):
+    X, _, truth = blobs(800)
+    monkeypatch.setattr("newfound.training.neighbours.ROWS_OF_GRAPH", 200)
+    coordinates = neighbour_coordinates([X, 2 * X], 4, seed=0)
+    centres = np.stack([coordinates[truth == k].mean(axis=0) for k in range(4)])
+    nearest = ((coordinates[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest == truth).all()
+
+
+def test_missing_labels_tell_new_classes_from_known_ones():
+    X, labels, truth = blobs(2000)
+    labels[:] = UNLABELLED
+    picked = np.random.default_rng(1).random(len(X)) < 0.2
+    labels[picked & (truth < N_KNOWN)] = truth[picked & (truth < N_KNOWN)]
+    noise = np.random.default_rng(2).standard_normal(X.shape)
+    shares = weigh_labels([noise, X], labels, N_KNOWN, seed=0)  # the view that tells something is found
+    assert (shares.sum(axis=1) <= 1 + 1e-6).all()
+    for known in range(N_KNOWN):
+        assert shares[truth == known, known].mean() > 0.9
+    assert shares[truth >= N_KNOWN].sum(axis=1).max() < 0.2
+
+
+def test_evidence_leaves_ambiguous_rows_in_doubt():
+    """Among rows that cannot be told apart, as many are thought known as there are."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 4000)
+    X = np.c_[np.where(truth == 0, rng.random(4000) < 0.5, 1), rng.random(4000)].astype(
+        "f4"
+    )  # half of class 0 is apart
+    labels = np.where((truth == 0) & (rng.random(4000) < 0.3), 0, UNLABELLED)
+    shares = weigh_labels([X], labels, 1, seed=0)[:, 0]
+    assert shares[X[:, 0] == 0].mean() > 0.9
+    assert shares[X[:, 0] == 1].mean() == pytest.approx(1 / 3, abs=0.15)
 
 
 def test_components_are_put_where_their_rows_are():
-    Z, labels, _ = blobs()
-    guessed = guess(Positions(Z, np.full_like(Z, 0.25)), labels, N_KNOWN, N_NEW, seed=0)
-    for k in range(N_KNOWN + N_NEW):
-        rows = Z[guessed.labels == k]
-        np.testing.assert_allclose(guessed.mean[k], rows.mean(axis=0), rtol=1e-4)
-        np.testing.assert_allclose(np.exp(guessed.log_var[k]), rows.var(axis=0) + 0.25, rtol=1e-4)
+    Z, _, truth = blobs()
+    place = places(Positions(Z, np.full_like(Z, 0.25)), truth, 4)
+    for k in range(4):
+        rows = Z[truth == k]
+        np.testing.assert_allclose(place.mean[k], rows.mean(axis=0), rtol=1e-4)
+        np.testing.assert_allclose(np.exp(place.log_var[k]), rows.var(axis=0) + 0.25, rtol=1e-4)
 
 
 def test_a_component_without_rows_lies_among_all_of_them():
     Z = np.repeat(np.array([[0.0, 0.0], [4.0, 4.0]]), 10, axis=0)
-    guessed = guess(Positions(Z, np.zeros_like(Z) + 0.1), np.full(20, UNLABELLED), 0, 5, seed=0)
-    assert len(np.unique(guessed.labels)) == 2
-    assert np.isfinite(guessed.mean).all()
-    assert np.isfinite(guessed.log_var).all()
+    place = places(Positions(Z, np.zeros_like(Z) + 0.1), np.repeat([0, 1], 10), 5)
+    np.testing.assert_allclose(place.mean[4], Z.mean(axis=0), rtol=1e-5)
+    assert np.isfinite(place.log_var).all()
 
 
 @pytest.mark.parametrize("posterior", ["structured", "mean-field"])

@@ -18,6 +18,7 @@ datasets_app = typer.Typer(help="List real data sets known by name, or fetch one
 app.add_typer(datasets_app, name="datasets")
 
 BAD_INPUT = 2
+REPRODUCED = "table-1, table-2, figure-1 … figure-5, appendix, or all; of newfound's own: default, tables, ablation."
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 RunArgument = Annotated[Path, typer.Argument(help="A folder that `newfound fit` wrote.", show_default=False)]
@@ -323,7 +324,7 @@ def datasets_get(name: Annotated[str, typer.Argument(help="A name that `newfound
 
 @app.command()
 def reproduce(
-    target: Annotated[str, typer.Argument(help="table-1, table-2, figure-1 … figure-5, appendix, or all.")],
+    target: Annotated[str, typer.Argument(help=REPRODUCED)],
     dataset: Annotated[list[str] | None, typer.Option(help="Only this data set; may be given several times.")] = None,
     model: Annotated[list[str] | None, typer.Option(help="Only this model: ssvae, gmdgm or k-means.")] = None,
     regime: Annotated[list[str] | None, typer.Option(help="Only this regime.")] = None,
@@ -336,7 +337,7 @@ def reproduce(
     ] = None,
     list_cells: Annotated[bool, typer.Option("--list", help="Say which cells are done, and stop.")] = False,
 ) -> None:
-    """Compute the paper's tables and figures again, beside the numbers it prints.
+    """Compute the paper's tables and figures again, beside the numbers it prints, and what newfound's defaults reach.
 
     Each finished cell (data set, model, regime, seed) is saved at once; a run that is stopped goes on where it was.
 

@@ -84,7 +84,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Rows of each kind, labelled and unlabelled, in a step.
     max_epochs : int or "auto"
         Passes over the rows without a label (over all rows if each has one). "auto" makes 6,000 steps, but at least
-        20 and at most 150 passes.
+        10 and at most 150 passes.
     warm_epochs : int or "auto"
         Passes in each phase of the warm start before that: with one component only (left out where there are fewer
         than 5,000 rows), then on pseudo-labels; 0 for none. "auto" makes 3,000 steps, but at least 3 and at most 60
@@ -137,7 +137,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         column_kinds: Sequence[str] | None = None,
         known_mass: float = 0.5,
         alpha: float = 100.0,
-        evidence: float = 1.0,
+        evidence: float = 0.3,
         smoothness: float = 0.0,
         reach: float = 0.1,
         expectation: Literal["gumbel", "exact"] = "gumbel",
@@ -372,7 +372,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _plan(self, labels: np.ndarray) -> Plan:
         n_unlabelled = int((labels == UNLABELLED).sum())
         steps_per_epoch = math.ceil((n_unlabelled or len(labels)) / self.batch_size)
-        auto_epochs = min(max(20, 6000 // steps_per_epoch), 150)
+        auto_epochs = min(max(10, 6000 // steps_per_epoch), 150)
         auto_warm_epochs = min(max(3, 3000 // steps_per_epoch), 60) if self._warms_up else 0
         return Plan(
             batch_size=self.batch_size,

@@ -8,7 +8,17 @@ import pytest
 from cases import CASES, D_X, N_KNOWN, K
 
 from newfound.models import log_prior
-from newfound.models.objective import UNLABELLED, Expectation, batch_terms, row_terms
+from newfound.models.objective import (
+    UNLABELLED,
+    Expectation,
+    Extras,
+    Weights,
+    batch_terms,
+    log_q_evidence,
+    nearest_in_batch,
+    roughness,
+    row_terms,
+)
 from newfound.models.randomness import key_of
 
 pytestmark = [pytest.mark.usefixtures("strict_numbers"), pytest.mark.parametrize("case", CASES, ids=str)]
@@ -65,16 +75,46 @@ def test_labelled_bound_is_the_unlabelled_one_of_a_classifier_that_is_sure(case)
 
 @pytest.mark.parametrize("over_y", ["gumbel", "exact"])
 @pytest.mark.parametrize("labels", ["none", "all", "one class is empty"])
-def test_gradients_are_finite(case, over_y, labels):
+@pytest.mark.parametrize("extras", [Extras(), Extras(has_evidence=True, is_smoothed=True)])
+def test_gradients_are_finite(case, over_y, labels, extras):
     rows = jnp.stack([case.row(seed) for seed in range(8)])
     codes = {"none": [UNLABELLED] * 8, "all": [0, 1] * 4, "one class is empty": [0] * 4 + [UNLABELLED] * 4}[labels]
 
     def objective(model):
-        terms = batch_terms(model, rows, jnp.array(codes), key_of(3), HALF, Expectation(over_y))
-        return jnp.mean(terms.objective(jnp.float32(1)))
+        codes_of_rows, shares = jnp.array(codes), jnp.full((8, N_KNOWN), 0.3)
+        terms = batch_terms(model, rows, codes_of_rows, shares, key_of(3), HALF, HALF, Expectation(over_y), extras)
+        return jnp.mean(terms.objective(Weights(*[jnp.float32(1)] * 3)))
 
     gradient = jax.grad(objective)(case.build())
     assert all(bool(jnp.isfinite(leaf).all()) for leaf in jax.tree.leaves(gradient))
+
+
+def test_evidence_is_best_met_by_the_shares_themselves(case):
+    model, x = case.build(), case.row()
+    shares = jnp.array([0.5, 0.2])
+
+    def evidence_at(q):
+        bias = jnp.log(q) - model.log_q_y(x) + model.classifier.output_biases[0]
+        return log_q_evidence(eqx.tree_at(lambda m: m.classifier.output_biases[0], model, bias), x, shares)
+
+    best = jnp.array([0.5, 0.2, *[0.3 / (K - N_KNOWN)] * (K - N_KNOWN)])
+    entropy = -(0.5 * np.log(0.5) + 0.2 * np.log(0.2) + 0.3 * np.log(0.3))
+    assert float(evidence_at(best)) == pytest.approx(-entropy, rel=1e-3)
+    for worse in ([0.7, 0.1], [0.4, 0.4], [0.05, 0.05]):
+        rest = [(1 - sum(worse)) / (K - N_KNOWN)] * (K - N_KNOWN)
+        assert float(evidence_at(jnp.array([*worse, *rest]))) < -entropy
+
+
+def test_roughness_grows_with_reach_and_is_nothing_where_q_is_flat(case):
+    nearest, distance = nearest_in_batch(jnp.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    assert nearest.tolist() == [2, 2, 0]
+    np.testing.assert_allclose(distance, [1.0, np.sqrt(18), 1.0], rtol=1e-5)
+    model, x = case.build(), case.row()
+    reaches = [float(roughness(model, x, jnp.ones_like(x), jnp.float32(reach))) for reach in (0.0, 0.1, 1.0)]
+    assert reaches[0] == pytest.approx(0, abs=1e-6)
+    assert 0 < reaches[1] < reaches[2]
+    flat = jax.tree.map(jnp.zeros_like, model)
+    assert float(roughness(flat, x, jnp.ones_like(x), jnp.float32(1))) == pytest.approx(0, abs=1e-6)
 
 
 def test_prior_and_fixed_spread_are_not_trained(case):

@@ -43,16 +43,16 @@ class Plan:
     batch_size: int
     max_epochs: int
     warm_epochs: int
-    start: str
     learning_rate: float
     alpha: float
-    evidence: float
-    smoothness: float
-    reach: float
-    labelled: float
     temperature: float
     max_gradient_norm: float
     expectation: Expectation
+    start: str = "neighbours"
+    evidence: float = 0.0
+    smoothness: float = 0.0
+    reach: float = 0.1
+    labelled: float = 1.0
     max_halvings: int = 8
     patience: int | None = None  # evaluations without a better held-out ELBO before a run ends
 
