@@ -1,7 +1,7 @@
 """The objective: evidence lower bounds for rows with and without a label, and what the classifier is rewarded for.
 
     maximise  E_labelled [ L_l(x, y) + α log q(y | x) ]  +  E_unlabelled [ L_u(x) + α ρ log_q_evidence(x) ]
-              − λ E_all [ roughness(x) ]
+              − λ E_unlabelled [ roughness(x) ]
 
     L_l(x, y) = E_{z ~ q(z|x,y)} log [ p(x, y, z) / q(z | x, y) ]
     L_u(x)    = E_{z,y ~ q(z,y|x)} log [ p(x, y, z) / q(z, y | x) ]
@@ -150,6 +150,8 @@ def log_q_evidence(
     """
     log_q = model.log_q_y(x)
     n_known = shares.size
+    if n_known == log_q.size:  # nothing is new
+        return shares @ log_q
     return shares @ log_q[:n_known] + (1 - jnp.sum(shares)) * jax.nn.logsumexp(log_q[n_known:])
 
 
@@ -192,8 +194,9 @@ def batch_terms(
     reach: Float[Array, ""],
     expectation: Expectation,
     extras: Extras,
+    n_labelled: int = 0,
 ) -> Terms:
-    """The terms of each row of a training batch, each row drawn afresh from its likelihood.
+    """The terms of each row of a training batch, labelled rows first, each drawn afresh from its likelihood.
 
     Roughness is looked for within `reach` times the distance to the nearest other row, if at all.
     """
@@ -208,8 +211,8 @@ def batch_terms(
         evidence = jax.vmap(log_q_evidence, (None, 0, 0))(model, drawn, shares)
         terms = terms._replace(log_q_evidence=jnp.where(labels == UNLABELLED, evidence, 0.0))
     if extras.is_smoothed:
-        nearest, distance = nearest_in_batch(drawn)
-        terms = terms._replace(
-            roughness=jax.vmap(roughness, (None, 0, 0, 0))(model, drawn, drawn[nearest] - drawn, reach * distance)
-        )
+        without = drawn[n_labelled:]  # labels say where the others belong
+        nearest, distance = nearest_in_batch(without)
+        rough = jax.vmap(roughness, (None, 0, 0, 0))(model, without, without[nearest] - without, reach * distance)
+        terms = terms._replace(roughness=jnp.concatenate([jnp.zeros(n_labelled), rough]))
     return terms

@@ -15,17 +15,20 @@ from newfound.models.objective import UNLABELLED
 N_TREES = 100
 ROWS_IN_LEAF = 10  # at least
 LABELS_IN_LEAF = 0.15  # on the average, at least: fewer, and the density is a list of where the labelled rows are
-ROWS_TO_LEARN_FROM = 100_000
+ROWS_TO_LEARN_FROM = 30_000
 DOUBT = 0.01  # of an answer: the density is taken for that of all rows
 
 
-def weigh_labels(views: Sequence[np.ndarray], labels: np.ndarray, n_known: int, seed: int) -> np.ndarray:
+def weigh_labels(
+    views: Sequence[np.ndarray], labels: np.ndarray, n_known: int, seed: int, *, all_known: bool = False
+) -> np.ndarray:
     """(rows, known classes): how probable each is, from the view of the rows that tells best which have a label."""
     outcomes = np.where(labels == UNLABELLED, n_known, labels)
     densities = [_densities(view, outcomes, n_known, seed) for view in views]
     density = max(densities, key=lambda density: _log_score(density, outcomes))[:, :n_known]
     shares = density / _label_rates(density, labels)
-    return (shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)).astype(np.float32)
+    total = shares.sum(axis=1, keepdims=True)
+    return (shares / (total if all_known else np.maximum(total, 1.0))).astype(np.float32)
 
 
 def _densities(view: np.ndarray, outcomes: np.ndarray, n_known: int, seed: int) -> np.ndarray:

@@ -178,7 +178,7 @@ def train(
 ) -> list[RunResult]:
     """Train a model for each seed, all in one program; run i is what seed i gives alone.
 
-    Where there are new components and `plan.warm_epochs`, training begins with a warm start.
+    With `plan.warm_epochs`, where there are new components or few labels, training begins with a warm start.
     """
     keys = jnp.stack([key_of(seed) for seed in seeds])
     states = init_states(keys, log_p_y, jnp.float32(sigma), architecture)
@@ -207,7 +207,8 @@ class Training:
 
     def run(self, n_known: int, n_new: int) -> None:
         """The warm start, if there is one, and then the real objective."""
-        is_warm = bool(self.plan.warm_epochs and n_new)
+        has_few_labels = self.plan.labelled < 1 and self.plan.evidence > 0  # clusters tell what so few labels mean
+        is_warm = bool(self.plan.warm_epochs and (n_new or has_few_labels))
         if is_warm and self.plan.evidence > 0:  # not yet known, but of the same shape: nothing is compiled twice
             self.shares = [np.zeros((len(self.data.labels), n_known), np.float32)] * len(self.seeds)
         shapes_first = is_warm and len(self.data.training) >= ROWS_FOR_SHAPING

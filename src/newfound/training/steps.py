@@ -90,6 +90,7 @@ def train_step(
             knobs.reach,
             expectation,
             extras,
+            n_labelled,
         )
         sums = Terms(*(weights @ term for term in terms))
         return -sums.objective(knobs.weights), sums

@@ -87,7 +87,7 @@ def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: boo
     spaces = [axes] if rows.where is None else [axes, rows.where.mean / np.maximum(rows.where.mean.std(axis=0), 1e-6)]
     space = neighbour_coordinates(spaces, min(MODES, n_known + n_new), seed) if by == "neighbours" else spaces[-1]
     if n_known and weighs_labels:
-        shares = weigh_labels([space, np.hstack([axes, space]), rows.X], labels, n_known, seed)
+        shares = weigh_labels([space, np.hstack([axes, space]), rows.X], labels, n_known, seed, all_known=n_new == 0)
         guesses = np.where(shares.sum(axis=1) >= 0.5, shares.argmax(axis=1), UNLABELLED)
     else:
         shares = np.zeros((len(labels), 0), np.float32)
@@ -95,7 +95,8 @@ def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: boo
     rest = np.flatnonzero(guesses == UNLABELLED)
     if len(rest) < n_new:  # labels everywhere: the new components begin among all rows without one
         rest = np.flatnonzero(labels == UNLABELLED)
-    guesses[rest] = n_known + _cluster(space, rest, n_new, seed)
+    if n_new:
+        guesses[rest] = n_known + _cluster(space, rest, n_new, seed)
     return Start(np.where(labels == UNLABELLED, guesses, labels), shares)
 
 
