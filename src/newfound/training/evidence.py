@@ -33,6 +33,7 @@ def weigh_labels(
 
 def _densities(view: np.ndarray, outcomes: np.ndarray, n_known: int, seed: int) -> np.ndarray:
     """The probability of each label, and of none, at every row; as far as can be, from trees that did not see it."""
+    from joblib import parallel_config
     from sklearn.ensemble import ExtraTreesClassifier
 
     rows = np.random.default_rng(seed).permutation(len(view))[:ROWS_TO_LEARN_FROM]
@@ -44,10 +45,12 @@ def _densities(view: np.ndarray, outcomes: np.ndarray, n_known: int, seed: int) 
         oob_score=_nothing,
         n_jobs=-1,
         random_state=seed % 2**32,
-    ).fit(view[rows], outcomes[rows])
+    )
     densities = np.zeros((len(view), n_known + 1))
-    if len(rows) < len(view):
-        densities[:, forest.classes_] = in_batches(forest.predict_proba, view)
+    with parallel_config(backend="threading"):  # trees are grown without the interpreter's lock
+        forest.fit(view[rows], outcomes[rows])
+        if len(rows) < len(view):
+            densities[:, forest.classes_] = in_batches(forest.predict_proba, view)
     densities[np.ix_(rows, forest.classes_)] = np.nan_to_num(forest.oob_decision_function_)
     return (1 - DOUBT) * densities + DOUBT * averages
 

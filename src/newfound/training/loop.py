@@ -203,7 +203,11 @@ class Training:
 
     @property
     def extras(self) -> Extras:
-        return Extras(has_evidence=self.shares[0].shape[1] > 0, is_smoothed=self.plan.smoothness > 0)
+        has_neighbours = self.streams[0].n_unlabelled > 1  # in a batch, by which the reach is measured
+        return Extras(
+            has_evidence=self.shares[0].shape[1] > 0,
+            is_smoothed=self.plan.smoothness > 0 and has_neighbours,
+        )
 
     def run(self, n_known: int, n_new: int) -> None:
         """The warm start, if there is one, and then the real objective."""
