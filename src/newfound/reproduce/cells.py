@@ -48,7 +48,7 @@ class Cell:
         """Settings of the estimator, or of k-means, whose starts are the seeds."""
         if self.model in PEERS:
             return PEERS[self.model].settings
-        return settings_of(self.preset, self.dataset, self.model, self.regime) | changes
+        return settings_of(self.preset, self.dataset, self.model) | changes
 
 
 def run_cell(cell: Cell, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -8,6 +8,7 @@ be learned, and the columns alone must do.
 """
 
 import warnings
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -24,6 +25,7 @@ from newfound.training.neighbours import MODES, neighbour_coordinates, principal
 ROWS_FOR_SHAPING = 5_000  # to train on: with fewer, clusters of columns are the better guess
 LABELS_PER_CLUSTER = 3  # expected in a cluster of a known class: enough to tell it from a new one
 ROWS_TO_CLUSTER = 20_000  # clusters are found on a sample of so many rows
+ROWS_PER_SHAPE = 10  # and dimension, for each cluster: fewer cannot tell its shape, only its centre
 KMEANS_STARTS = 10
 
 
@@ -83,11 +85,16 @@ class Start(NamedTuple):
 def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: bool, seed: int) -> Start:
     """Guess a label for every row without one: a known class where labels gather, a new component elsewhere."""
     labels = rows.labels
-    axes = principal_axes(rows.X, rows.scaling, seed)
-    spaces = [axes] if rows.where is None else [axes, rows.where.mean / np.maximum(rows.where.mean.std(axis=0), 1e-6)]
-    space = neighbour_coordinates(spaces, min(MODES, n_known + n_new), seed) if by == "neighbours" else spaces[-1]
+    if by == "neighbours" or weighs_labels:
+        axes = principal_axes(rows.X, rows.scaling, seed)
+    if by == "neighbours":
+        spaces = [axes] if rows.where is None else [axes, _standardised(rows.where.mean)]
+        space = neighbour_coordinates(spaces, min(MODES, n_known + n_new), seed)
+    else:
+        space = _columns(rows) if rows.where is None else _standardised(rows.where.mean)
     if n_known and weighs_labels:
-        shares = weigh_labels([space, np.hstack([axes, space]), rows.X], labels, n_known, seed, all_known=n_new == 0)
+        views = [space, np.hstack([axes, space]), rows.X]
+        shares = weigh_labels(views, labels, n_known, seed, all_known=n_new == 0)
         guesses = np.where(shares.sum(axis=1) >= 0.5, shares.argmax(axis=1), UNLABELLED)
     else:
         shares = np.zeros((len(labels), 0), np.float32)
@@ -96,8 +103,17 @@ def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: boo
     if len(rest) < n_new:  # labels everywhere: the new components begin among all rows without one
         rest = np.flatnonzero(labels == UNLABELLED)
     if n_new:
-        guesses[rest] = n_known + _cluster(space, rest, n_new, seed)
+        cut = partial(_cluster, starts=KMEANS_STARTS, has_shapes=by == "distances")
+        guesses[rest] = n_known + cut(space, rest, n_new, seed)
     return Start(np.where(labels == UNLABELLED, guesses, labels), shares)
+
+
+def _columns(rows: Rows) -> np.ndarray:
+    return (rows.X - np.asarray(rows.scaling.shift)) * np.asarray(rows.scaling.scale)
+
+
+def _standardised(Z: np.ndarray) -> np.ndarray:
+    return (Z - Z.mean(axis=0)) / np.maximum(Z.std(axis=0), 1e-6)
 
 
 def _known_where_labels_gather(Z: np.ndarray, labels: np.ndarray, n_known: int, n_new: int, seed: int) -> np.ndarray:
@@ -118,14 +134,22 @@ def _known_where_labels_gather(Z: np.ndarray, labels: np.ndarray, n_known: int, 
     return np.where(share >= is_labelled.mean() / 2, counts.argmax(axis=1), UNLABELLED)[clusters]
 
 
-def _cluster(Z: np.ndarray, rows: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
-    """The cluster of each of the given rows, by k-means."""
+def _cluster(
+    Z: np.ndarray, rows: np.ndarray, n_clusters: int, seed: int, starts: int = 1, has_shapes: bool = False
+) -> np.ndarray:
+    """The cluster of each of the given rows: by k-means and, if clusters have shapes, by a Gaussian mixture."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
 
     rng = np.random.default_rng(seed)
     sample = rows if len(rows) <= ROWS_TO_CLUSTER else rng.choice(rows, ROWS_TO_CLUSTER, replace=False)
+    n_clusters = min(n_clusters, len(sample))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-        kmeans = KMeans(min(n_clusters, len(sample)), n_init=KMEANS_STARTS, random_state=seed % 2**32).fit(Z[sample])
-    return kmeans.predict(Z[rows])
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters, or not quite settled
+        clusters = KMeans(n_clusters, n_init=starts, random_state=seed % 2**32).fit(Z[sample])
+        if has_shapes and len(sample) >= ROWS_PER_SHAPE * Z.shape[1] * n_clusters:
+            clusters = GaussianMixture(
+                n_clusters, means_init=clusters.cluster_centers_, reg_covar=1e-3, random_state=seed % 2**32
+            ).fit(Z[sample])
+    return clusters.predict(Z[rows])
