@@ -90,7 +90,8 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         with one component only (left out where there are fewer than 5,000 rows), then on pseudo-labels; 0 for none.
         "auto" makes 3,000 steps, but at least 3 and at most 60 passes, for GMDGM, and none for SSVAE.
     start : "neighbours" or "distances"
-        What the warm start groups rows by: the near neighbours they have in common, or their distances (k-means).
+        What the warm start groups rows by: the near neighbours they have in common, or their distances (k-means, then a
+        Gaussian mixture).
     learning_rate : float
         Adam's, at the start of a cosine decay.
     max_gradient_norm : float
