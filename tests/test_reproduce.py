@@ -23,7 +23,7 @@ from newfound.reproduce.tasks import make_task
 COMMITTED = Path(__file__).parent.parent / "paper"
 
 ONE_CELL = {
-    "table-1": ["--dataset", "mnist", "--regime", "accidental"],
+    "table-1": ["--dataset", "mnist", "--regime", "accidental", "--model", "ssvae"],
     "table-2": ["--dataset", "har", "--model", "gmdgm", "--regime", "semi-unsupervised"],
     "figure-1": ["--dataset", "mnist", "--regime", "accidental"],
     "figure-2": ["--dataset", "mnist", "--regime", "accidental"],
@@ -127,7 +127,7 @@ def test_known_classes_are_hidden_on_purpose(sets, monkeypatch):
         task = make_task("mnist", "rediscovery", seed)
         hidden = set(known.known) - set(task.known)
         assert len(hidden) == 2
-        assert set(task.truth) == set(known.known)  # scored on labels that are left, of no other class
+        assert set(task.truth) <= set(known.known)  # scored on labels that are left, of no other class
         assert (task.y >= 0).sum() + len(task.truth) <= (known.y >= 0).sum()
         scored = set(map(bytes, task.X_test))
         assert not scored & set(map(bytes, task.X[task.y >= 0]))
@@ -158,7 +158,7 @@ def test_cells_of_other_settings_are_not_mixed(sets, done):
 
 def test_the_list_says_what_is_done(sets, done):
     result = reproduce(sets, done, "table-1", "--seeds", "2", "--set", "max_epochs=2", "--list")
-    assert "1 of 8 cells are done" in result.output
+    assert "1 of 16 cells are done" in result.output
     assert re.search(r"done +mnist-ssvae-accidental-0", result.output)
     assert re.search(r"to do +mnist-ssvae-accidental-1", result.output)
 

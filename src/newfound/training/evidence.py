@@ -15,7 +15,7 @@ from newfound.models.objective import UNLABELLED
 N_TREES = 100
 ROWS_IN_LEAF = 10  # at least
 LABELS_IN_LEAF = 0.15  # on the average, at least: fewer, and the density is a list of where the labelled rows are
-ROWS_TO_LEARN_FROM = 30_000
+ROWS_TO_LEARN_FROM = 100_000
 DOUBT = 0.01  # of an answer: the density is taken for that of all rows
 
 
