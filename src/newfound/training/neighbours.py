@@ -6,6 +6,8 @@ other row lies where its nearest rows of the sample lie.
 """
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +40,7 @@ def neighbour_coordinates(views: Sequence[np.ndarray], n_modes: int, seed: int) 
     n_rows = len(views[0])
     sample = _sample(n_rows, seed)
     nearest = [_nearest(view, sample) for view in views]
-    graph = sum(_graph(near[sample], sample_size=len(sample)) for near in nearest)
+    graph = reduce(add, (_graph(near[sample], sample_size=len(sample)) for near in nearest))
     modes = _modes(_by_shared_neighbours(graph), n_modes)
     if len(sample) == n_rows:
         return modes[np.argsort(sample)]
