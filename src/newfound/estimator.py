@@ -67,7 +67,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         they were not (one site only, easy cases first), set 0. Part of the warm start, and of no use without it.
     smoothness : float or "auto"
         The weight of virtual adversarial training, which keeps the boundaries of q(y | x) away from the rows and makes
-        a step some 40 % longer. "auto" is 3 for GMDGM, 0 for SSVAE.
+        a step longer. "auto" is 3 for GMDGM, 0 for SSVAE.
     reach : float
         How far that looks around a row, as a share of the distance to the nearest other row of a batch.
     expectation : "gumbel" or "exact"
