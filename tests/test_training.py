@@ -11,8 +11,8 @@ from newfound.models.objective import UNLABELLED, Expectation
 from newfound.models.randomness import key_of
 from newfound.training import Ending, Plan, TrainingData, train
 from newfound.training.batches import BatchStream, ShuffledStream, prefetch
-from newfound.training.evidence import weigh_labels
-from newfound.training.neighbours import neighbour_coordinates
+from newfound.training.evidence import Views, weigh_labels
+from newfound.training.neighbours import averages_of_walks, coordinates, join_neighbours
 from newfound.training.warm_start import Positions, Rows, find_start, places
 
 D_X, N_KNOWN, N_NEW = 4, 2, 2
@@ -219,13 +219,13 @@ SAME = Scaling(np.zeros(D_X, "f4"), np.ones(D_X, "f4"))
 @pytest.mark.parametrize("weighs_labels", [True, False])
 def test_a_start_keeps_labels_and_finds_the_other_blobs(by, weighs_labels):
     X, labels, truth = blobs()
-    start = find_start(Rows(X, SAME, None, labels), N_KNOWN, N_NEW, by, weighs_labels, seed=0)
+    start = find_start(Rows(X, SAME, None, None, labels), N_KNOWN, N_NEW, by, weighs_labels, seed=0)
     is_labelled = labels != UNLABELLED
     assert (start.labels[is_labelled] == labels[is_labelled]).all()
     assert set(start.labels) == set(range(N_KNOWN + N_NEW))
     assert ((start.labels < N_KNOWN) == (truth < N_KNOWN)).mean() > 0.95
     assert start.shares.shape == (len(X), N_KNOWN if weighs_labels else 0)
-    nothing = Rows(X, SAME, Positions(X, np.ones_like(X)), np.full(len(X), UNLABELLED))
+    nothing = Rows(X, SAME, None, Positions(X, np.ones_like(X)), np.full(len(X), UNLABELLED))
     assert set(find_start(nothing, 0, 4, by, weighs_labels, seed=0).labels) == set(range(4))
 
 
@@ -235,7 +235,7 @@ def test_a_start_is_found_among_few_or_equal_rows(n_same):
     scaling = Scaling(np.zeros(2, "f4"), np.ones(2, "f4"))
     labels = np.full(2 * n_same, UNLABELLED)
     labels[0] = 0
-    start = find_start(Rows(X, scaling, None, labels), 1, 4, "neighbours", True, seed=0)
+    start = find_start(Rows(X, scaling, None, None, labels), 1, 4, "neighbours", True, seed=0)
     assert np.isfinite(start.shares).all()
     assert start.labels[0] == 0
     assert ((start.labels >= 0) & (start.labels < 5)).all()
@@ -245,28 +245,28 @@ def test_rows_in_a_ring_and_inside_it_are_told_apart_by_their_neighbours():
     angles = np.linspace(0, 2 * np.pi, 300, endpoint=False)
     ring = np.c_[np.cos(angles), np.sin(angles)]
     rows = np.concatenate([ring, 0.2 * ring]).astype("f4")
-    coordinates = neighbour_coordinates([rows], 2, seed=0)
-    same = coordinates @ coordinates[0]
+    where = coordinates(join_neighbours([rows], seed=0), 2)
+    same = where @ where[0]
     assert (same[:300] > 0.99).all()
     assert (same[300:] < 0.99).all()
-    np.testing.assert_allclose(np.linalg.norm(coordinates, axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(where, axis=1), 1, rtol=1e-5)
 
 
 def test_groups_that_nothing_joins_are_all_told_apart():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 10, 1500)
     X = (10 * np.eye(10)[truth] + 0.3 * rng.standard_normal((1500, 10))).astype("f4")
-    coordinates = neighbour_coordinates([X], 10, seed=0)
-    centres = np.stack([coordinates[truth == k].mean(axis=0) for k in range(10)])
+    where = coordinates(join_neighbours([X], seed=0), 10)
+    centres = np.stack([where[truth == k].mean(axis=0) for k in range(10)])
     np.testing.assert_allclose(np.abs(centres @ centres.T), np.eye(10), atol=0.05)
 
 
 def test_a_row_beside_the_sample_lies_where_its_neighbours_lie(monkeypatch):
     X, _, truth = blobs(800)
     monkeypatch.setattr("newfound.training.neighbours.ROWS_OF_GRAPH", 200)
-    coordinates = neighbour_coordinates([X, 2 * X], 4, seed=0)
-    centres = np.stack([coordinates[truth == k].mean(axis=0) for k in range(4)])
-    nearest = ((coordinates[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    where = coordinates(join_neighbours([X, 2 * X], seed=0), 4)
+    centres = np.stack([where[truth == k].mean(axis=0) for k in range(4)])
+    nearest = ((where[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
     assert (nearest == truth).all()
 
 
@@ -276,11 +276,45 @@ def test_missing_labels_tell_new_classes_from_known_ones():
     picked = np.random.default_rng(1).random(len(X)) < 0.2
     labels[picked & (truth < N_KNOWN)] = truth[picked & (truth < N_KNOWN)]
     noise = np.random.default_rng(2).standard_normal(X.shape)
-    shares = weigh_labels([noise, X], labels, N_KNOWN, seed=0)  # the view that tells something is found
+    shares = weigh_labels(Views(noise, noise, X, None), labels, N_KNOWN, seed=0)  # the view that tells something is found
     assert (shares.sum(axis=1) <= 1 + 1e-6).all()
     for known in range(N_KNOWN):
         assert shares[truth == known, known].mean() > 0.9
     assert shares[truth >= N_KNOWN].sum(axis=1).max() < 0.2
+
+
+def test_walks_end_on_the_labels_of_their_own_group():
+    X, _, truth = blobs(800)
+    graph = join_neighbours([X], seed=0)
+    ends = averages_of_walks(graph, np.eye(4)[truth], staying=0.9)
+    np.testing.assert_allclose(ends, np.eye(4)[truth], atol=1e-3)
+    shared = averages_of_walks(graph, np.arange(800.0)[:, None], staying=0.99)[:, 0]
+    assert np.isfinite(shared).all()
+    assert shared.min() >= 0
+    assert shared.max() <= 800
+
+
+@pytest.mark.parametrize("staying", [0.5, 0.9])
+def test_walks_are_what_the_matrix_of_all_steps_says(staying):
+    X, _, _ = blobs(60)
+    graph = join_neighbours([X], seed=0)
+    values = np.random.default_rng(0).random((60, 2))
+    weights = graph.weights.toarray()
+    steps = np.linalg.inv(np.diag(weights.sum(axis=1)) - staying * weights)
+    nodes = graph.belonging.toarray()
+    expected = nodes @ ((steps @ nodes.T @ values) / (steps @ nodes.T @ np.ones((60, 1))))
+    np.testing.assert_allclose(averages_of_walks(graph, values, staying), expected, rtol=0.02)
+
+
+def test_a_few_labels_in_each_group_name_all_of_it():
+    X, labels, truth = blobs(2000)
+    labels[:] = UNLABELLED
+    for known in range(N_KNOWN):
+        labels[np.flatnonzero(truth == known)[:5]] = known
+    graph = join_neighbours([X], seed=0)
+    shares = weigh_labels(Views(X, X, X, graph), labels, N_KNOWN, seed=0)
+    assert (shares.argmax(axis=1) == truth)[truth < N_KNOWN].mean() > 0.95
+    assert shares[truth >= N_KNOWN].sum(axis=1).mean() < 0.1
 
 
 def test_evidence_leaves_ambiguous_rows_in_doubt():
@@ -291,7 +325,7 @@ def test_evidence_leaves_ambiguous_rows_in_doubt():
         "f4"
     )  # half of class 0 is apart
     labels = np.where((truth == 0) & (rng.random(4000) < 0.3), 0, UNLABELLED)
-    shares = weigh_labels([X], labels, 1, seed=0)[:, 0]
+    shares = weigh_labels(Views(X, X, X, None), labels, 1, seed=0)[:, 0]
     assert shares[X[:, 0] == 0].mean() > 0.9
     assert shares[X[:, 0] == 1].mean() == pytest.approx(1 / 3, abs=0.15)
 

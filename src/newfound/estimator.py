@@ -16,14 +16,23 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from newfound import inference
 from newfound.compilation import keep_compiled_programs
 from newfound.errors import Number, check_settings
-from newfound.features import Features, check_column_kinds, check_finite, check_numeric, check_shape, decide, in_batches
+from newfound.features import (
+    Features,
+    check_column_kinds,
+    check_finite,
+    check_image_shape,
+    check_numeric,
+    check_shape,
+    decide,
+    in_batches,
+)
 from newfound.labels import Labels, class_names, read_labels
 from newfound.models import Architecture, DeepGenerativeModel, log_prior
 from newfound.models.objective import UNLABELLED, Expectation
 from newfound.models.randomness import key_of
 from newfound.progress import progress_bar
 from newfound.settings import RULES
-from newfound.training import Ending, Plan, RunResult, TrainingData, train
+from newfound.training import Ending, Images, Plan, RunResult, TrainingData, train
 
 MOST_HELDOUT_ROWS = 2000  # without a label; more would tell no more
 MOST_OFTEN = 10  # a labelled row counts at most as much as so many others, or the model would learn few rows by heart
@@ -57,6 +66,9 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     column_kinds : sequence of str or None
         For tables of mixed columns, the kind of each: "numeric" (Gaussian), "binary" (Bernoulli), or "category:<group>"
         for the columns of a one-hot group (categorical). None is one likelihood for all columns.
+    image_shape : tuple of int or None
+        (height, width) or (height, width, channels) where rows are images: their neighbours are then found by the
+        edges they show, instead of pixel by pixel.
     known_mass : float
         The share of p(y) that belongs to the known classes.
     alpha : float
@@ -137,6 +149,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         standardize: bool | Literal["auto", "min-max"] = "auto",
         min_sd: float = 0.0,
         column_kinds: Sequence[str] | None = None,
+        image_shape: tuple[int, ...] | None = None,
         known_mass: float = 0.5,
         alpha: float = 100.0,
         evidence: float = 0.3,
@@ -170,6 +183,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.standardize = standardize
         self.min_sd = min_sd
         self.column_kinds = column_kinds
+        self.image_shape = image_shape
         self.known_mass = known_mass
         self.alpha = alpha
         self.evidence = evidence
@@ -275,6 +289,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         n_new = self._number_of_new(labels)
         self._check_labels(labels, n_new)
         check_column_kinds(self.column_kinds, X.shape[1])
+        check_image_shape(self.image_shape, X.shape[1])
         features = decide(X, self.likelihood, self.standardize, self.min_sd, self.column_kinds)
         self._note_dropped(features, X.dtype)
         keep_compiled_programs()
@@ -282,7 +297,8 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         rng = check_random_state(self.random_state)
         seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=self.n_runs)]
         training, heldout = split_rows(labels.codes, self.validation_fraction, rng)
-        data = TrainingData(features.select(X), labels.codes, training, heldout, features.scaling)
+        images = None if self.image_shape is None else Images(X, tuple(self.image_shape))
+        data = TrainingData(features.select(X), labels.codes, training, heldout, features.scaling, images)
         plan = self._plan(labels.codes[training])
         self.architecture_ = self._architecture(features, len(labels.known) + n_new)
         with progress_bar(self.progress, type(self).__name__) as watch:

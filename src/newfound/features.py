@@ -1,5 +1,6 @@
 """The user's X and the model's x: checks, which columns are kept, how they are scaled, and the way back."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from newfound.errors import and_list
+from newfound.errors import Number, and_list
 from newfound.models.likelihoods import Blocks
 
 ROWS_AT_A_TIME = 8192  # statistics are summed over blocks, so that uint8 rows are never all floats at once
@@ -145,6 +146,20 @@ def check_column_kinds(kinds: Any, n_columns: int) -> None:
                 f"column_kinds must hold 'numeric', 'binary' or 'category:<group>'; got {kind!r}. "
                 f"The columns of one one-hot group share the name after 'category:'."
             )
+
+
+def check_image_shape(shape: Any, n_columns: int) -> None:
+    """Refuse a shape whose pixels are not the columns."""
+    if shape is None:
+        return
+    is_shape = isinstance(shape, (tuple, list)) and len(shape) in (2, 3)
+    if not is_shape or not all(Number(1, whole=True).accepts(length) for length in shape):
+        raise ValueError(f"image_shape must be (height, width) or (height, width, channels), or None; got {shape!r}.")
+    if math.prod(shape) != n_columns:
+        raise ValueError(
+            f"image_shape = {tuple(shape)} makes {math.prod(shape)} pixels, but X has {n_columns} columns. "
+            f"Give the shape that the images had before they were laid out in rows."
+        )
 
 
 def _only_zeros_and_ones(X: np.ndarray) -> bool:

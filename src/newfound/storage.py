@@ -190,7 +190,7 @@ def _read_weights(folder: Path, description: dict[str, Any]) -> dict[str, np.nda
 
 
 def _settings_from_json(settings: dict[str, Any]) -> dict[str, Any]:
-    return settings | {"hidden": tuple(settings["hidden"])}
+    return {name: _as_tuples(value) if name in ("hidden", "image_shape") else value for name, value in settings.items()}
 
 
 def _as_tuples(value: Any) -> Any:

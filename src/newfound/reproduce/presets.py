@@ -40,7 +40,7 @@ LITERAL = {"max_epochs": 400, "warm_epochs": 0, "max_gradient_norm": 1e30}
 BY_DISTANCES: dict[str, Any] = {"start": "distances"}
 MEAN_FIELD: dict[str, Any] = {"posterior": "mean-field", "expectation": "exact"}
 QUICK: dict[tuple[str, str], dict[str, Any]] = {
-    ("ssvae", "mnist"): INITIALISATION | {"latent_dim": 5, "max_epochs": 20},
+    ("ssvae", "mnist"): INITIALISATION | {"latent_dim": 5, "max_epochs": 40},
     ("ssvae", "fashion-mnist"): INITIALISATION | {"latent_dim": 10, "max_epochs": 20},
     ("ssvae", "har"): INITIALISATION | {"latent_dim": 15, "max_epochs": 150},
     ("gmdgm", "mnist"): BY_DISTANCES | {"max_epochs": 40},
@@ -49,9 +49,13 @@ QUICK: dict[tuple[str, str], dict[str, Any]] = {
 }
 
 
+# What `newfound fit` adds to newfound's own settings for images.
+OF_IMAGES: dict[str, dict[str, Any]] = {name: {"image_shape": (28, 28)} for name in ("mnist", "fashion-mnist")}
+
 # What each part of newfound's own settings is worth: the same with one thing changed.
 VARIANTS: dict[str, dict[str, Any]] = {
     OWN: {},
+    "without-edges": {"image_shape": None},
     "without-warm-start": {"warm_epochs": 0},
     "start-by-distances": {"start": "distances"},
     "without-evidence": {"evidence": 0.0},
@@ -68,7 +72,7 @@ def settings_of(preset: str, dataset: str, model: str) -> dict[str, Any]:
     keeps the paper's kernels and dimensions of z in both presets.
     """
     if preset in VARIANTS:
-        return VARIANTS[preset]
+        return {name: value for name, value in (OF_IMAGES.get(dataset, {}) | VARIANTS[preset]).items() if value is not None}
     source = dataset.removesuffix(FIRST_HALF).removesuffix(RANDOM_SPLIT)
     of_data = {} if source == "har" else IMAGES
     if preset == "paper":

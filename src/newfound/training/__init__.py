@@ -2,5 +2,6 @@
 
 from newfound.training.loop import Moment, Plan, TrainingData, train
 from newfound.training.runs import Ending, RunResult
+from newfound.training.warm_start import Images
 
-__all__ = ["Ending", "Moment", "Plan", "RunResult", "TrainingData", "train"]
+__all__ = ["Ending", "Images", "Moment", "Plan", "RunResult", "TrainingData", "train"]

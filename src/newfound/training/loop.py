@@ -19,7 +19,7 @@ from newfound.models.randomness import key_of
 from newfound.training.batches import BatchStream, Chunk, make_chunk, prefetch
 from newfound.training.runs import Ending, RunResult, Runs
 from newfound.training.steps import Knobs, StepInfo, compiled_train_chunk, heldout_batch, init_states
-from newfound.training.warm_start import ROWS_FOR_SHAPING, Rows, find_start, places, positions
+from newfound.training.warm_start import ROWS_FOR_SHAPING, Images, Rows, find_start, places, positions
 
 STEPS_PER_CHUNK = 32
 CHUNKS_BETWEEN_EVALUATIONS = 4  # at least, however small an epoch is
@@ -34,6 +34,7 @@ class TrainingData(NamedTuple):
     training: np.ndarray  # row numbers
     heldout: np.ndarray  # row numbers
     scaling: Scaling
+    images: Images | None = None  # what rows are, if they are images
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ class Training:
         for run, seed in enumerate(self.seeds):
             model = jax.tree.map(itemgetter(run), models) if is_shaped else None
             where = None if model is None else positions(model, self.data.X, self.data.scaling)
-            rows = Rows(self.data.X, self.data.scaling, where, labels)
+            rows = Rows(self.data.X, self.data.scaling, self.data.images, where, labels)
             starts.append(find_start(rows, n_known, n_new, self.plan.start, self.plan.evidence > 0, seed))
             if where is not None:
                 begins.append(places(where, starts[-1].labels, n_known + n_new))

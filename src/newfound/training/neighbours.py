@@ -1,18 +1,18 @@
-"""Where rows lie by who their neighbours are: coordinates in which groups of any shape are round and apart.
+"""Who the neighbours of a row are: a graph of rows, coordinates in which groups are round and apart, and walks.
 
-Rows that have many near neighbours in common are joined in a graph, and the graph's slowest modes are the coordinates:
+Rows that have many near neighbours in common are joined in a graph, and the graph's slowest modes are coordinates:
 spectral clustering (Ng, Jordan, Weiss 2002) on shared nearest neighbours. A sample of the rows makes the graph; every
-other row lies where its nearest rows of the sample lie.
+other row belongs to its nearest rows of the sample in equal parts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from newfound.features import Scaling, in_batches
+from newfound.features import in_batches
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -21,32 +21,76 @@ ROWS_OF_GRAPH = 20_000
 NEIGHBOURS = 10
 PRINCIPAL_AXES = 50
 MODES = 20
+MOST_ROUNDS = 500  # of solving for where walks end
+PRECISION = 1e-3
 
 
-def principal_axes(X: np.ndarray, scaling: Scaling, seed: int) -> np.ndarray:
-    """Every row's coordinates along the axes in which the scaled columns vary most."""
+class Graph(NamedTuple):
+    """Which rows of a sample are joined, and how much each of all rows belongs to each of the sample."""
+
+    weights: "csr_array"  # (sample, sample)
+    belonging: "csr_array"  # (rows, sample); each row's sum is 1
+
+
+def principal_axes(X: np.ndarray, features: Callable[[np.ndarray], np.ndarray], seed: int) -> np.ndarray:
+    """Every row's coordinates along the axes in which its features vary most."""
     from sklearn.decomposition import PCA
 
-    def scaled(rows: np.ndarray) -> np.ndarray:
-        return (rows - np.asarray(scaling.shift)) * np.asarray(scaling.scale)
-
-    sample = scaled(X[_sample(len(X), seed)])
+    sample = in_batches(features, X[_sample(len(X), seed)])
     pca = PCA(min(PRINCIPAL_AXES, *sample.shape), random_state=seed % 2**32).fit(sample)
-    return in_batches(lambda rows: pca.transform(scaled(rows)), X).astype(np.float32)
+    return in_batches(lambda rows: pca.transform(features(rows)), X).astype(np.float32)
 
 
-def neighbour_coordinates(views: Sequence[np.ndarray], n_modes: int, seed: int) -> np.ndarray:
-    """The coordinates of every row, of length 1; each view holds all rows, and adds its own neighbours."""
-    n_rows = len(views[0])
-    sample = _sample(n_rows, seed)
+def join_neighbours(views: Sequence[np.ndarray], seed: int) -> Graph:
+    """The graph of the rows; each view holds all of them, and adds its own neighbours."""
+    from scipy.sparse import csr_array
+
+    sample = _sample(len(views[0]), seed)
     nearest = [_nearest(view, sample) for view in views]
-    graph = reduce(add, (_graph(near[sample], sample_size=len(sample)) for near in nearest))
-    modes = _modes(_by_shared_neighbours(graph), n_modes)
-    if len(sample) == n_rows:
-        return modes[np.argsort(sample)]
-    elsewhere = sum(modes[near].mean(axis=1) for near in nearest)
-    elsewhere[sample] = modes
-    return _of_length_1(elsewhere)
+    weights = reduce(add, (_graph(near[sample], sample_size=len(sample)) for near in nearest))
+    near = np.hstack(nearest)
+    near[sample] = np.arange(len(sample))[:, None]  # a row of the sample belongs to itself
+    share = np.full(near.size, 1 / near.shape[1], np.float32)
+    starts = np.arange(0, near.size + 1, near.shape[1])
+    belonging = csr_array((share, near.ravel(), starts), shape=(len(near), len(sample)))
+    return Graph(_by_shared_neighbours(weights), belonging)
+
+
+def coordinates(graph: Graph, n_modes: int) -> np.ndarray:
+    """Every row's place along the slowest modes of the graph, at distance 1 from the origin."""
+    return _of_length_1(graph.belonging @ _modes(graph.weights, n_modes))
+
+
+def averages_of_walks(graph: Graph, values: np.ndarray, staying: float) -> np.ndarray:
+    """For every row, the mean of the values (rows, columns) where random walks that begin near it end.
+
+    A walk goes on with the probability `staying` after each of its steps: (D − staying · W) u = v, solved for the values
+    and for a column of ones, by conjugate gradients. Each row counts as much as it belongs to rows of the graph.
+    """
+    ones = np.ones((len(values), 1), values.dtype)
+    ends = _solve_walks(graph.weights, graph.belonging.T @ np.hstack([values, ones]), staying)
+    return graph.belonging @ (ends[:, :-1] / ends[:, -1:])
+
+
+def _solve_walks(weights: "csr_array", mass: np.ndarray, staying: float) -> np.ndarray:
+    degrees = np.maximum(weights.sum(axis=1), 1e-6)[:, None]
+    solution = np.zeros_like(mass, dtype=float)
+    residual = mass.astype(float)
+    preconditioned = residual / degrees
+    direction = preconditioned
+    size = np.sum(residual * preconditioned, axis=0)
+    enough = PRECISION**2 * size
+    for _ in range(MOST_ROUNDS):
+        if np.all(size <= enough):
+            break
+        image = degrees * direction - staying * (weights @ direction)
+        step = size / np.maximum(np.sum(direction * image, axis=0), 1e-300)
+        solution = solution + step * direction
+        residual = residual - step * image
+        preconditioned = residual / degrees
+        size, before = np.sum(residual * preconditioned, axis=0), size
+        direction = preconditioned + size / np.maximum(before, 1e-300) * direction
+    return np.maximum(solution, 0.0)
 
 
 def _sample(n_rows: int, seed: int) -> np.ndarray:

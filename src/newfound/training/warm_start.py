@@ -19,8 +19,9 @@ from jaxtyping import Array, Float
 from newfound.features import Scaling, in_batches
 from newfound.models import DeepGenerativeModel
 from newfound.models.objective import UNLABELLED
-from newfound.training.evidence import weigh_labels
-from newfound.training.neighbours import MODES, neighbour_coordinates, principal_axes
+from newfound.training.edges import edges
+from newfound.training.evidence import Views, weigh_labels
+from newfound.training.neighbours import MODES, coordinates, join_neighbours, principal_axes
 
 ROWS_FOR_SHAPING = 5_000  # to train on: with fewer, clusters of columns are the better guess
 LABELS_PER_CLUSTER = 3  # expected in a cluster of a known class: enough to tell it from a new one
@@ -66,11 +67,19 @@ def places(where: Positions, component: np.ndarray, n_components: int) -> Place:
     return Place(mean.astype(np.float32), np.log(var).astype(np.float32))
 
 
+class Images(NamedTuple):
+    """All rows as images, with every pixel."""
+
+    pixels: np.ndarray  # (rows, pixels)
+    shape: tuple[int, ...]  # (height, width) or (height, width, channels)
+
+
 class Rows(NamedTuple):
     """All rows, and what is known of them before training in earnest."""
 
     X: np.ndarray
     scaling: Scaling
+    images: Images | None  # if that is what rows are
     where: Positions | None  # in z-space, if it has a shape already
     labels: np.ndarray  # UNLABELLED where there is none, or where it is held out
 
@@ -84,16 +93,16 @@ class Start(NamedTuple):
 
 def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: bool, seed: int) -> Start:
     """Guess a label for every row without one: a known class where labels gather, a new component elsewhere."""
-    labels = rows.labels
+    labels, graph = rows.labels, None
     if by == "neighbours" or weighs_labels:
-        axes = principal_axes(rows.X, rows.scaling, seed)
+        axes = _axes(rows, seed)
     if by == "neighbours":
-        spaces = [axes] if rows.where is None else [axes, _standardised(rows.where.mean)]
-        space = neighbour_coordinates(spaces, min(MODES, n_known + n_new), seed)
+        graph = join_neighbours([axes] if rows.where is None else [axes, _standardised(rows.where.mean)], seed)
+        space = coordinates(graph, min(MODES, n_known + n_new))
     else:
-        space = _columns(rows) if rows.where is None else _standardised(rows.where.mean)
+        space = _scaled(rows.X, rows.scaling) if rows.where is None else _standardised(rows.where.mean)
     if n_known and weighs_labels:
-        views = [space, np.hstack([axes, space]), rows.X]
+        views = Views(rows.X, axes, space, graph)
         shares = weigh_labels(views, labels, n_known, seed, all_known=n_new == 0)
         guesses = np.where(shares.sum(axis=1) >= 0.5, shares.argmax(axis=1), UNLABELLED)
     else:
@@ -108,8 +117,15 @@ def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: boo
     return Start(np.where(labels == UNLABELLED, guesses, labels), shares)
 
 
-def _columns(rows: Rows) -> np.ndarray:
-    return (rows.X - np.asarray(rows.scaling.shift)) * np.asarray(rows.scaling.scale)
+def _axes(rows: Rows, seed: int) -> np.ndarray:
+    """The principal axes of what rows look like: of the edges of images, else of the columns."""
+    if rows.images is None:
+        return principal_axes(rows.X, lambda some: _scaled(some, rows.scaling), seed)
+    return principal_axes(rows.images.pixels, lambda some: edges(some, rows.images.shape), seed)
+
+
+def _scaled(rows: np.ndarray, scaling: Scaling) -> np.ndarray:
+    return (rows - np.asarray(scaling.shift)) * np.asarray(scaling.scale)
 
 
 def _standardised(Z: np.ndarray) -> np.ndarray:
