@@ -57,7 +57,9 @@ def main() -> None:
             with RESULTS.open("a") as file:
                 file.write(json.dumps(line) + "\n")
     results = done()
-    print(f"{'model':<6} {'data':<14} {'value':<11} {'held-out accuracy, %':<21} held-out ELBO   (mean ± SE over seeds)")
+    print(
+        f"{'model':<6} {'data':<14} {'value':<11} {'held-out accuracy, %':<21} held-out ELBO   (mean ± SE over seeds)"
+    )
     for model, dataset, value in dict.fromkeys((which[0], which[1], which[5]) for which in FITS):
         lines = [results[which] for which in FITS if (which[0], which[1], which[5]) == (model, dataset, value)]
         accuracy = _mean([100 * line["heldout_accuracy"] for line in lines])

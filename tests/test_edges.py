@@ -50,7 +50,9 @@ def test_images_are_fitted_by_their_edges_and_the_shape_is_kept(tmp_path):
     truth = np.repeat([0, 1], 40)
     X = np.stack([cross(8) if t else square(2, 2, size=8) for t in truth])
     X = np.clip(X + rng.integers(0, 20, X.shape), 0, 255).astype(np.uint8)
-    model = GMDGM(2, image_shape=(8, 8), max_epochs=2, warm_epochs=2, hidden=(8,), random_state=0, progress=False).fit(X)
+    model = GMDGM(2, image_shape=(8, 8), max_epochs=2, warm_epochs=2, hidden=(8,), random_state=0, progress=False).fit(
+        X
+    )
     model.save(tmp_path / "model")
     assert newfound.load(tmp_path / "model").image_shape == (8, 8)
 

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 import newfound
 from newfound import GMDGM, SSVAE
+from newfound.labels import most_probable
 from newfound.training import Ending
 
 QUICK = {
@@ -204,3 +205,11 @@ def test_auto_n_new():
     X, truth = blobs(n=200)
     assert len(GMDGM(**QUICK | {"max_epochs": 1, "warm_epochs": 1}).fit(X, some_labels(truth)).classes_) == 2 + 9
     assert len(GMDGM(**QUICK | {"max_epochs": 1}).fit(X, truth).classes_) == 4
+
+
+def test_a_new_class_in_parts_is_weighed_as_a_whole():
+    is_new = np.array([False, False, True, True])
+    probabilities = np.array([[0.4, 0.1, 0.2, 0.3], [0.6, 0.0, 0.2, 0.2], [0.3, 0.3, 0.4, 0.0], [0.0, 0.5, 0.25, 0.25]])
+    assert most_probable(probabilities, is_new).tolist() == [3, 0, 2, 1]
+    assert most_probable(probabilities, np.zeros(4, bool)).tolist() == [0, 0, 2, 1]
+    assert most_probable(probabilities, np.ones(4, bool)).tolist() == [0, 0, 2, 1]

@@ -276,7 +276,9 @@ def test_missing_labels_tell_new_classes_from_known_ones():
     picked = np.random.default_rng(1).random(len(X)) < 0.2
     labels[picked & (truth < N_KNOWN)] = truth[picked & (truth < N_KNOWN)]
     noise = np.random.default_rng(2).standard_normal(X.shape)
-    shares = weigh_labels(Views(noise, noise, X, None), labels, N_KNOWN, seed=0)  # the view that tells something is found
+    shares = weigh_labels(
+        Views(noise, noise, X, None), labels, N_KNOWN, seed=0
+    )  # the view that tells something is found
     assert (shares.sum(axis=1) <= 1 + 1e-6).all()
     for known in range(N_KNOWN):
         assert shares[truth == known, known].mean() > 0.9

@@ -26,7 +26,7 @@ from newfound.features import (
     decide,
     in_batches,
 )
-from newfound.labels import Labels, class_names, read_labels
+from newfound.labels import Labels, class_names, most_probable, read_labels
 from newfound.models import Architecture, DeepGenerativeModel, log_prior
 from newfound.models.objective import UNLABELLED, Expectation
 from newfound.models.randomness import key_of
@@ -216,17 +216,16 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row."""
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
+        """The class of each row: a known one if it is more probable than all new ones together, else a new one."""
+        return self.classes_[most_probable(self.predict_proba(X), self.is_new_)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""
         return self.predict_component_proba(X) @ self.membership
 
     def predict_component(self, X: Any) -> np.ndarray:
-        """The most probable component of each row."""
-        return self.predict_component_proba(X).argmax(axis=1)
+        """The component of each row, chosen as `predict` chooses its class."""
+        return most_probable(self.predict_component_proba(X), self.is_new_[self.component_class_])
 
     def predict_component_proba(self, X: Any) -> np.ndarray:
         """The probability q(y | x) of each component, for each row."""

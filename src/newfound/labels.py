@@ -54,6 +54,16 @@ def class_names(known: np.ndarray, n_new: int) -> np.ndarray:
     return np.array(names + [next(fresh) for _ in range(n_new)])
 
 
+def most_probable(probabilities: np.ndarray, is_new: np.ndarray) -> np.ndarray:
+    """The position of each row's answer: a known class if it is more probable than all new ones together, else new.
+
+    A new class is spread over several components, so that none of them alone could hold its own against a known class.
+    """
+    new = probabilities[:, is_new].sum(axis=1)
+    known = probabilities[:, ~is_new].max(axis=1, initial=0.0)
+    return np.where((new > known)[:, None] == is_new, probabilities, -1.0).argmax(axis=1)
+
+
 def _one_dimensional(y: object) -> np.ndarray:
     values = y if isinstance(y, np.ndarray) else np.asarray(y, dtype=object)  # else None would become "None"
     if values.ndim == 1:

@@ -172,16 +172,17 @@ def predictions_of(
 ) -> dict[str, np.ndarray]:
     """A column for each thing that is said of a row."""
     from newfound.evaluation import posterior_entropy
+    from newfound.labels import most_probable
 
     components = model.predict_component_proba(X)
     probabilities = components @ model.membership
-    best = probabilities.argmax(axis=1)
+    best = most_probable(probabilities, model.is_new_)
     table = {
         "row_id": row_ids.astype(str),
         "class": model.classes_[best].astype(str),
         "probability": probabilities[np.arange(len(X)), best],
         "p_new": probabilities[:, model.is_new_].sum(axis=1),
-        "component": components.argmax(axis=1),
+        "component": most_probable(components, model.is_new_[model.component_class_]),
         "entropy": posterior_entropy(components),
         "observed_label": observed.astype(str),
     }

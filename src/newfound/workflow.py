@@ -85,7 +85,7 @@ def fit_run(
     check_out(out, replace=replace)
     if settings.get("likelihood") == "bernoulli" and dataset.kind == "table":
         settings = settings | {"standardize": "min-max"}
-    of_data = {"column_kinds": column_kinds(dataset), "image_shape": dataset.image_shape}
+    of_data: dict[str, Any] = {"column_kinds": column_kinds(dataset), "image_shape": dataset.image_shape}
     estimator = {"gmdgm": GMDGM, "ssvae": SSVAE}[model](**of_data, **settings)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", UserWarning)

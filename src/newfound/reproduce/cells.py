@@ -12,7 +12,7 @@ import numpy as np
 from newfound import __version__
 from newfound.evaluation import Accuracy, evaluate, posterior_entropy
 from newfound.reproduce.peers import PEERS
-from newfound.reproduce.presets import settings_of
+from newfound.reproduce.presets import PRESETS, settings_of
 from newfound.reproduce.tasks import FIRST_HALF, Task, make_task
 from newfound.run_folder import versions
 
@@ -58,7 +58,7 @@ def run_cell(cell: Cell, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[
     began = time.perf_counter()
     model = PEERS[cell.model].fit(task, cell.seed) if cell.model in PEERS else _fit(cell, task, settings)
     seconds = time.perf_counter() - began
-    component = model.predict_component(task.X_test)
+    component = _components(cell, model, task.X_test)
     record = {
         **{name: value for name, value in asdict(cell).items() if value is not None or name == "n_components"},
         **_scores(task, component),
@@ -80,6 +80,12 @@ def _fit(cell: Cell, task: Task, settings: dict[str, Any]) -> Any:
     if model.ending_ is Ending.INTERRUPTED:  # half a fit is no result
         raise KeyboardInterrupt
     return model
+
+
+def _components(cell: Cell, model: Any, X: np.ndarray) -> np.ndarray:
+    """newfound's own answers, or the paper's: the most probable component, be it known or new."""
+    is_papers = cell.model not in PEERS and cell.preset in PRESETS
+    return model.predict_component_proba(X).argmax(axis=1) if is_papers else model.predict_component(X)
 
 
 def _scores(task: Task, component: np.ndarray) -> dict[str, Any]:

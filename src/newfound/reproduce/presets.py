@@ -72,7 +72,9 @@ def settings_of(preset: str, dataset: str, model: str) -> dict[str, Any]:
     keeps the paper's kernels and dimensions of z in both presets.
     """
     if preset in VARIANTS:
-        return {name: value for name, value in (OF_IMAGES.get(dataset, {}) | VARIANTS[preset]).items() if value is not None}
+        return {
+            name: value for name, value in (OF_IMAGES.get(dataset, {}) | VARIANTS[preset]).items() if value is not None
+        }
     source = dataset.removesuffix(FIRST_HALF).removesuffix(RANDOM_SPLIT)
     of_data = {} if source == "har" else IMAGES
     if preset == "paper":

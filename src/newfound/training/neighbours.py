@@ -64,8 +64,8 @@ def coordinates(graph: Graph, n_modes: int) -> np.ndarray:
 def averages_of_walks(graph: Graph, values: np.ndarray, staying: float) -> np.ndarray:
     """For every row, the mean of the values (rows, columns) where random walks that begin near it end.
 
-    A walk goes on with the probability `staying` after each of its steps: (D − staying · W) u = v, solved for the values
-    and for a column of ones, by conjugate gradients. Each row counts as much as it belongs to rows of the graph.
+    A walk goes on with the probability `staying` after each of its steps: (D − staying · W) u = v, solved for the
+    values and for a column of ones, by conjugate gradients. Each row counts as much as it belongs to rows of the graph.
     """
     ones = np.ones((len(values), 1), values.dtype)
     ends = _solve_walks(graph.weights, graph.belonging.T @ np.hstack([values, ones]), staying)
