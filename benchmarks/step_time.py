@@ -1,20 +1,23 @@
-"""Microseconds of a training step, and the share of this machine's BLAS peak it reaches, both measured in this run.
+"""Microseconds of a training step: newfound, the same models in PyTorch, and the machine's limit.
 
-    python benchmarks/step_time.py [--json results.json]
+    python benchmarks/step_time.py [--all]
 
-A step trains on `batch` rows with a label and `batch` rows without. The matrix products of its networks are counted as
-forward plus twice that for backward, as is usual; of these, the gradients towards the data are not needed and not
-computed, so "strict" counts without them. The three shapes are timed in turn, several rounds, the best of each counts.
+A step trains on `batch` rows with a label and `batch` rows without, by the paper's objective. The limit is the longer
+of two times: the step's matrix products at BLAS' peak, and the bytes that Adam's update must at least move at the speed of
+memory; both are measured in the same run. Products are counted forward plus twice that backward, without the gradients
+towards the data, which nobody needs. All contenders of a shape run in turn.
 """
 
 import argparse
-import json
-import platform
-import time
+import importlib.util
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from measure import Run, copy_run, in_turn, product_run
 
 from newfound.features import Scaling
 from newfound.models import Architecture, log_prior
@@ -23,88 +26,162 @@ from newfound.models.randomness import key_of
 from newfound.training.loop import STEPS_PER_CHUNK
 from newfound.training.steps import Knobs, compiled_train_chunk, init_states
 
-SHAPES = ((4, 200, 444, 5), (64, 200, 444, 5), (64, 500, 690, 10))  # batch, units, inputs, latent dimensions
-N_COMPONENTS, N_KNOWN = 45, 5
-ROUNDS = 12
+N_KNOWN = 5
+DATA = {"mnist": (444, 5, "bernoulli"), "fashion-mnist": (690, 10, "bernoulli"), "har": (561, 15, "gaussian")}
+HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
-def flops(batch: int, units: int, inputs: int, latent: int) -> tuple[float, float]:
-    """Of a GM-DGM step: by the usual count, and without the gradients towards the data."""
-    classifier = inputs * units + units**2 + units * N_COMPONENTS
-    encoder = (inputs + N_COMPONENTS) * units + units**2 + 2 * units * latent
-    decoder = latent * units + units**2 + units * inputs
-    usual = 2 * 3 * 2 * batch * (classifier + encoder + decoder)
-    return usual, usual - 2 * 2 * batch * 2 * inputs * units
+class Shape(NamedTuple):
+    """Everything that decides how long a step takes."""
+
+    model: str
+    data: str
+    batch: int
+    units: int
+    n_components: int = 45
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether a goal is set for it: these are compared with every contender."""
+        return self.model == "gmdgm" and self.batch <= 64
 
 
-def prepare(model: str, batch: int, units: int, inputs: int, latent: int):
-    """A function that runs one compiled chunk, ready to be timed."""
+ALL = [Shape(*of) for of in product(("gmdgm", "ssvae"), DATA, (4, 64, 256, 1024), (200, 500))]
+GOALS = [shape for shape in ALL if shape.is_asked_for]
+
+
+def limit(shape: Shape, peak: float, bandwidth: float) -> float:
+    """Seconds below which no step of this shape can be: by products, or by memory."""
+    inputs, latent, _ = DATA[shape.data]
+    units, n_components = shape.units, shape.n_components
+    decoded = latent + (n_components if shape.model == "ssvae" else 0)
+    classifier = inputs * units + units**2 + units * n_components
+    encoder = (inputs + n_components) * units + units**2 + 2 * units * latent
+    decoder = decoded * units + units**2 + units * inputs
+    rows = 2 * shape.batch
+    flops = 2 * rows * (3 * (classifier + encoder + decoder) - 2 * inputs * units)
+    n_bytes = 4 * 7 * (classifier + encoder + decoder)  # parameters and both moments read and written, gradients read
+    return max(flops / peak, n_bytes / bandwidth)
+
+
+def newfound_steps(shape: Shape, n_runs: int = 1) -> Run:
+    """A function that runs one compiled chunk."""
+    inputs, latent, likelihood = DATA[shape.data]
     rng = np.random.default_rng(0)
-    architecture = Architecture(model, inputs, N_COMPONENTS, latent, (units, units), "bernoulli")
-    prior = jnp.asarray(log_prior(np.ones(N_KNOWN), N_COMPONENTS - N_KNOWN, 0.5))
-    state = [init_states(jnp.stack([key_of(0)]), prior, jnp.float32(1), architecture)]
-    rows = rng.integers(0, 256, (1, STEPS_PER_CHUNK, 2 * batch, inputs), dtype=np.uint8)
-    known = rng.integers(0, N_KNOWN, (1, STEPS_PER_CHUNK, 2 * batch))
-    labels = np.where(np.arange(2 * batch) < batch, known, UNLABELLED).astype(np.int32)
-    rates = np.full((1, STEPS_PER_CHUNK), 1e-3, np.float32)
-    scaling = Scaling(np.zeros(inputs, np.float32), np.full(inputs, 1 / 255, np.float32))
+    architecture = Architecture(shape.model, inputs, shape.n_components, latent, (shape.units, shape.units), likelihood)
+    prior = jnp.asarray(log_prior(np.ones(N_KNOWN), shape.n_components - N_KNOWN, 0.5))
+    state = [init_states(jnp.stack([key_of(i) for i in range(n_runs)]), prior, jnp.float32(1), architecture)]
+    sizes = (n_runs, STEPS_PER_CHUNK, 2 * shape.batch)
+    rows = rng.integers(0, 256, (*sizes, inputs), dtype=np.uint8)
+    if likelihood == "gaussian":
+        rows = (rows / 255).astype(np.float32)
+    labels = np.where(np.arange(sizes[2]) < shape.batch, rng.integers(0, N_KNOWN, sizes), UNLABELLED).astype(np.int32)
+    shares = np.zeros((*sizes, 0), np.float32)
+    rates = np.full(sizes[:2], 1e-3, np.float32)
+    unit = 1 / 255 if likelihood == "bernoulli" else 1
+    scaling = Scaling(np.zeros(inputs, np.float32), np.full(inputs, unit, np.float32))
     knobs = Knobs(Weights(*map(jnp.float32, (1, 0, 0))), *map(jnp.float32, (1, 0.5, 0.1, 100)))
-    shares = np.zeros((1, STEPS_PER_CHUNK, 2 * batch, 0), np.float32)
 
     def run() -> None:
         state[0], info = compiled_train_chunk()(
             *(state[0], rows, labels, shares, rates, scaling, knobs),
-            n_labelled=batch,
+            n_labelled=shape.batch,
             expectation=Expectation(),
             extras=Extras(),
         )
         jax.block_until_ready(info)
 
-    run()
     return run
 
 
-def seconds_of(run, repeat: int = 3) -> float:
-    best = np.inf
-    for _ in range(repeat):
-        began = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - began)
-    return best
+def torch_steps(shape: Shape, how: str) -> Run:
+    import torch
+    from torch_models import TorchModel, steps_of
+
+    torch.manual_seed(0)
+    inputs, latent, likelihood = DATA[shape.data]
+    model = TorchModel(shape.model, inputs, shape.units, latent, shape.n_components, likelihood)
+    x = torch.rand(2 * shape.batch, inputs)
+    labels = torch.randint(0, N_KNOWN, (shape.batch,))
+    return steps_of(model, x, labels, shape.batch, 1 if how == "enumerating" else STEPS_PER_CHUNK, how)
 
 
-def blas_run():
-    matrix = np.random.default_rng(0).random((2048, 2048), dtype=np.float32)
-    return lambda: matrix @ matrix
+def contenders(shape: Shape) -> dict[str, Run]:
+    runs = {"newfound": newfound_steps(shape)}
+    if HAS_TORCH:
+        hows = ("eager", "fused", "compiled", "enumerating") if shape.is_asked_for else ("fused",)
+        runs |= {f"torch {how}": torch_steps(shape, how) for how in hows}
+    return runs
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", help="also write the results to this file")
-    arguments = parser.parse_args()
+def measure_shape(shape: Shape, rounds: int) -> dict[str, Any]:
+    """Microseconds a step of every contender, and of the limit, from runs in turn."""
+    runs = contenders(shape) | {"product": product_run(), "copy": copy_run()}
+    seconds = in_turn(runs, rounds)
+    peak, bandwidth = 2 * 2048**3 / seconds.pop("product"), 2 * 2**28 / seconds.pop("copy")
+    steps = {name: took / (1 if "enumerating" in name else STEPS_PER_CHUNK) for name, took in seconds.items()}
+    lowest = limit(shape, peak, bandwidth)
+    return {
+        **shape._asdict(),
+        "microseconds": {name: round(1e6 * took, 1) for name, took in steps.items()},
+        "limit": round(1e6 * lowest, 1),
+        "share_of_limit": round(lowest / steps["newfound"], 3),
+        "times_as_fast": {name: round(took / steps["newfound"], 2) for name, took in steps.items()},
+        "blas_gflops": round(peak / 1e9),
+        "memory_gb_per_second": round(bandwidth / 1e9, 1),
+    }
 
-    runs = {(model, shape): prepare(model, *shape) for model in ("gmdgm", "ssvae") for shape in SHAPES}
-    best = dict.fromkeys(runs, np.inf)
-    blas, fastest_blas = blas_run(), np.inf
-    for _ in range(ROUNDS):
-        fastest_blas = min(fastest_blas, seconds_of(blas))
-        for name, run in runs.items():
-            best[name] = min(best[name], seconds_of(run))
-    peak = 2 * 2048**3 / fastest_blas
-    print(f"BLAS peak in this run: {peak / 1e9:.0f} GFLOP/s ({platform.processor() or platform.machine()})")
-    print(f"{'model':8}{'batch':>6}{'units':>7}{'inputs':>8}{'µs a step':>11}{'of peak':>9}{'strict':>8}")
-    results = []
-    for (model, shape), seconds in best.items():
-        step = seconds / STEPS_PER_CHUNK
-        usual, strict = (count / step / peak for count in flops(*shape))
-        batch, units, inputs, _ = shape
-        share = f"{usual:9.0%}{strict:8.0%}" if model == "gmdgm" else ""
-        print(f"{model:8}{batch:6}{units:7}{inputs:8}{1e6 * step:11.0f}{share}")
-        results.append({"model": model, "shape": shape, "microseconds": 1e6 * step, "share_of_peak": usual})
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump({"blas_gflops": peak / 1e9, "jax": jax.__version__, "steps": results}, file, indent=1)
+
+def host_share(shape: Shape, rounds: int) -> float:
+    """Seconds spent making the next chunk on the host, as a share of the seconds a chunk trains."""
+    from newfound.training.batches import BatchStream, make_chunk
+
+    inputs, _, _ = DATA[shape.data]
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, (60_000, inputs), dtype=np.uint8)
+    labels = np.where(rng.random(len(X)) < 0.1, rng.integers(0, N_KNOWN, len(X)), UNLABELLED)
+    streams = [BatchStream(labels, np.arange(len(X)), shape.batch, 0)]
+    shares = [np.zeros((len(X), 0), np.float32)]
+    make = partial(make_chunk, X, [labels], shares, streams, STEPS_PER_CHUNK)
+    seconds = in_turn({"host": make, "training": newfound_steps(shape)}, rounds)
+    return seconds["host"] / seconds["training"]
+
+
+def measure(is_full: bool = False, rounds: int = 5) -> dict[str, Any]:
+    steps = []
+    for shape in ALL if is_full else GOALS:
+        steps.append(measure_shape(shape, rounds))
+        print(_line(steps[-1]), flush=True)
+    by_components = {k: newfound_steps(Shape("gmdgm", "mnist", 64, 200, n_components=k)) for k in (10, 45, 100, 200)}
+    by_seeds = {
+        f"{batch} x {n}": newfound_steps(Shape("gmdgm", "mnist", batch, 200), n)
+        for batch in (4, 64, 256)
+        for n in (1, 4)
+    }
+    components, seeds = in_turn(by_components, rounds), in_turn(by_seeds, rounds)
+    result = {
+        "steps": steps,
+        "components": {str(k): round(took / components[10], 2) for k, took in components.items()},
+        "four_seeds": {str(b): round(seeds[f"{b} x 4"] / seeds[f"{b} x 1"], 2) for b in (4, 64, 256)},
+        "host_share": {str(b): round(host_share(Shape("gmdgm", "mnist", b, 200), rounds), 3) for b in (4, 64)},
+    }
+    print(f"a step by number of components, against 10: {result['components']}")
+    print(f"4 seeds in one program, against 1, by batch: {result['four_seeds']}")
+    print(f"host work, as a share of a chunk, by batch: {result['host_share']}")
+    return result
+
+
+def _line(step: dict[str, Any]) -> str:
+    others = "  ".join(
+        f"{name.removeprefix('torch ')} {times:.1f}x" for name, times in step["times_as_fast"].items() if times != 1
+    )
+    return (
+        f"{step['model']:<6} {step['data']:<14} {step['batch']:>5} x {step['units']}: "
+        f"{step['microseconds']['newfound']:>9,.0f} µs, {step['share_of_limit']:4.0%} of the limit; PyTorch: {others}"
+    )
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="every batch size and both models, not the goals alone")
+    measure(parser.parse_args().all)

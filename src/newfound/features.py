@@ -28,7 +28,7 @@ class Scaling(NamedTuple):
         return (rows.astype(jnp.float32) - shift) * scale
 
 
-def in_batches(function: Callable[[np.ndarray], Array], X: np.ndarray) -> np.ndarray:
+def in_batches(function: Callable[[np.ndarray], Array | np.ndarray], X: np.ndarray) -> np.ndarray:
     """`function` of every row of X, from calls on exactly ROWS_OF_A_CALL rows, the last of them padded.
 
     So no number of rows compiles anew, and a row's answer does not depend on the rows beside it.

@@ -119,9 +119,10 @@ def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: boo
 
 def _axes(rows: Rows, seed: int) -> np.ndarray:
     """The principal axes of what rows look like: of the edges of images, else of the columns."""
-    if rows.images is None:
+    images = rows.images
+    if images is None:
         return principal_axes(rows.X, lambda some: _scaled(some, rows.scaling), seed)
-    return principal_axes(rows.images.pixels, lambda some: edges(some, rows.images.shape), seed)
+    return principal_axes(images.pixels, lambda some: edges(some, images.shape), seed)
 
 
 def _scaled(rows: np.ndarray, scaling: Scaling) -> np.ndarray:

@@ -1,0 +1,156 @@
+"""What one would use instead, on the same rows: seconds, and one-to-one accuracy on all, known and new classes.
+
+    NEWFOUND_DATA=... python benchmarks/alternatives.py [--rows 10000]
+
+MNIST, the digits 5 to 9 hidden, a fifth of the other labels left, ten components (or classes, or clusters) for each
+method. Methods that only cluster read no labels; those that only classify know no digit without one. Each as it comes,
+or as its own example shows it.
+"""
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+N_CLASSES = 10
+
+
+class Rows(NamedTuple):
+    """Rows to learn from, with -1 where a label is hidden, and rows to test on."""
+
+    X: np.ndarray  # uint8
+    y: np.ndarray
+    X_test: np.ndarray
+    truth: np.ndarray
+
+    @property
+    def unit(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.X / np.float32(255), self.X_test / np.float32(255)
+
+
+def newfound(rows: Rows) -> np.ndarray:
+    from newfound import GMDGM
+
+    fit = GMDGM(N_CLASSES - 5, image_shape=(28, 28), random_state=0, progress=False).fit(rows.X, rows.y)
+    return fit.predict_component(rows.X_test)
+
+
+def minibatch_kmeans(rows: Rows) -> np.ndarray:
+    from sklearn.cluster import MiniBatchKMeans
+
+    X, X_test = rows.unit
+    return MiniBatchKMeans(N_CLASSES, n_init=10, random_state=0).fit(X).predict(X_test)
+
+
+def gaussian_mixture(rows: Rows) -> np.ndarray:
+    from sklearn.decomposition import PCA
+    from sklearn.mixture import GaussianMixture
+
+    X, X_test = rows.unit
+    axes = PCA(50, random_state=0).fit(X)
+    mixture = GaussianMixture(N_CLASSES, n_init=3, random_state=0).fit(axes.transform(X))
+    return mixture.predict(axes.transform(X_test))
+
+
+def label_spreading(rows: Rows) -> np.ndarray:
+    from sklearn.semi_supervised import LabelSpreading
+
+    X, X_test = rows.unit
+    return LabelSpreading(kernel="knn", n_neighbors=10).fit(X, rows.y).predict(X_test)
+
+
+def self_training(rows: Rows) -> np.ndarray:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.semi_supervised import SelfTrainingClassifier
+
+    X, X_test = rows.unit
+    return SelfTrainingClassifier(LogisticRegression(max_iter=300)).fit(X, rows.y).predict(X_test)
+
+
+def vade(rows: Rows) -> np.ndarray:
+    return _clustpy("VaDE", rows)
+
+
+def dec(rows: Rows) -> np.ndarray:
+    return _clustpy("DEC", rows)
+
+
+def _clustpy(name: str, rows: Rows) -> np.ndarray:
+    import torch
+
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:  # its compiled half is for another build of PyTorch; clustpy does not need that half
+        library = torch.library.Library("torchvision", "DEF")
+        library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    from clustpy import deep
+
+    X, X_test = rows.unit
+    return getattr(deep, name)(N_CLASSES, random_state=np.random.RandomState(0)).fit(X).predict(X_test)
+
+
+def umap_mixture(rows: Rows) -> np.ndarray:
+    """N2D's recipe without its auto-encoder: UMAP to ten dimensions, then a mixture."""
+    import umap
+    from sklearn.mixture import GaussianMixture
+
+    X, X_test = rows.unit
+    near = umap.UMAP(n_components=N_CLASSES, n_neighbors=20, min_dist=0.0, random_state=0).fit(X)
+    mixture = GaussianMixture(N_CLASSES, n_init=10, random_state=0).fit(near.embedding_)
+    return mixture.predict(near.transform(X_test))
+
+
+METHODS: dict[str, tuple[Callable[[Rows], np.ndarray], str]] = {
+    "newfound": (newfound, "newfound"),
+    "MiniBatchKMeans": (minibatch_kmeans, "sklearn"),
+    "GaussianMixture": (gaussian_mixture, "sklearn"),
+    "LabelSpreading": (label_spreading, "sklearn"),
+    "SelfTraining": (self_training, "sklearn"),
+    "UMAP + mixture": (umap_mixture, "umap"),
+    "ClustPy VaDE": (vade, "clustpy"),
+    "ClustPy DEC": (dec, "clustpy"),
+}
+
+
+def load(n_rows: int) -> Rows:
+    from newfound.data import load_named
+    from newfound.masking import paper_setup
+
+    parts = load_named("mnist")
+    some = np.random.default_rng(0).permutation(len(parts.train.X))[:n_rows]
+    y, _ = paper_setup("semi-unsupervised", parts.train.y[some], random_state=0)
+    return Rows(parts.train.X[some], y, parts.test.X, parts.test.y)
+
+
+def measure(n_rows: int = 10_000) -> dict[str, Any]:
+    import importlib.util
+
+    from newfound.evaluation import evaluate
+
+    rows = load(n_rows)
+    known = np.unique(rows.y[rows.y >= 0])
+    results: dict[str, Any] = {}
+    for name, (method, library) in METHODS.items():
+        if importlib.util.find_spec(library) is None:
+            print(f"{name}: left out, {library} is not installed (pip install 'newfound[bench]')")
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            began = time.perf_counter()
+            answers = method(rows)
+            seconds = time.perf_counter() - began
+        accuracy = evaluate(rows.truth, answers, N_CLASSES, known).one_to_one
+        results[name] = {"seconds": round(seconds, 1)} | {
+            group: round(100 * getattr(accuracy, group), 1) for group in ("all", "known", "new")
+        }
+        print(f"{name:<16} " + "  ".join(f"{key} {value}" for key, value in results[name].items()), flush=True)
+    return results
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10_000)
+    measure(parser.parse_args().rows)

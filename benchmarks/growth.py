@@ -1,0 +1,106 @@
+"""How seconds and memory of a fit grow with rows and with columns, each fit in a process of its own.
+
+    python benchmarks/growth.py
+
+One pass in each phase, after a small fit of the same shape that compiles everything. The exponent is that of the power
+law through all sizes from 10,000 rows (100 columns) on: below, what is the same for every fit has the upper hand.
+Memory is what a fit adds to its own data; of `newfound predict`, which reads a file piece by piece, it is the peak of all.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from measure import exponent, in_process
+
+ROWS = (1_000, 10_000, 100_000, 1_000_000)
+COLUMNS = (10, 100, 1_000)
+
+FIT = """
+import json, resource, time
+import numpy as np
+from newfound import GMDGM
+rng = np.random.default_rng(0)
+n_rows, n_columns = {n_rows}, {n_columns}
+truth = rng.integers(0, 10, n_rows)
+centres = 2 * rng.standard_normal((10, n_columns), dtype=np.float32)
+X = rng.standard_normal((n_rows, n_columns), dtype=np.float32) + centres[truth]
+y = np.where((truth < 5) & (rng.random(n_rows) < 0.2), truth, -1)
+y[:10] = np.arange(10) % 5
+fit = GMDGM(10, max_epochs=1, warm_epochs=1, random_state=0, progress=False)
+first = min(n_rows, 6000)
+fit.fit(X[:first], y[:first])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+began = time.perf_counter()
+fit.fit(X, y)
+seconds = time.perf_counter() - began
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({{"seconds": seconds, "added_gb": (peak - before) / 2**20, "peak_gb": peak / 2**20}}))
+"""
+
+PREDICT = """
+import json, resource, subprocess, sys
+sys.argv = ["newfound", "predict", {run!r}, {table!r}, "--out", {out!r}]
+from newfound.cli import app
+try:
+    app()
+except SystemExit:
+    pass
+print(json.dumps({{"peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}}))
+"""
+
+
+def measure(rounds: int = 1) -> dict[str, Any]:
+    rows = {n: in_process(FIT.format(n_rows=n, n_columns=50)) for n in ROWS}
+    columns = {n: in_process(FIT.format(n_rows=10_000, n_columns=n)) for n in COLUMNS}
+    results = {
+        "rows": {str(n): _rounded(fit) for n, fit in rows.items()},
+        "columns": {str(n): _rounded(fit) for n, fit in columns.items()},
+        "exponent_rows": round(exponent(ROWS[1:], [rows[n]["seconds"] for n in ROWS[1:]]), 2),
+        "exponent_columns": round(exponent(COLUMNS[1:], [columns[n]["seconds"] for n in COLUMNS[1:]]), 2),
+        "streaming_peak_gb": streaming(),
+    }
+    for name in ("rows", "columns"):
+        for n, fit in results[name].items():
+            print(f"{int(n):>9,} {name}: {fit['seconds']:.1f} s, {fit['peak_gb']:.2f} GB")
+    print(f"seconds ~ rows^{results['exponent_rows']}, columns^{results['exponent_columns']}")
+    print(f"newfound predict, peak by rows of the file: {results['streaming_peak_gb']}")
+    return results
+
+
+def streaming(sizes: tuple[int, ...] = (20_000, 200_000, 1_000_000)) -> dict[str, float]:
+    """Peak memory of `newfound predict` over files of growing length."""
+    import subprocess
+
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    header = ",".join(f"c{i}" for i in range(20))
+    block = rng.standard_normal((20_000, 20)).round(3)
+    lines = "\n".join(",".join(map(str, row)) for row in block) + "\n"
+    with tempfile.TemporaryDirectory() as folder:
+        small, run = Path(folder, "train.csv"), Path(folder, "run")
+        kinds = rng.integers(0, 2, 2_000)
+        small.write_text(
+            header
+            + ",label\n"
+            + "".join(f"{','.join(map(str, row))},{k}\n" for row, k in zip(block[:2_000], kinds, strict=True))
+        )
+        fit = [sys.executable, "-m", "newfound", "fit", str(small), "--label", "label", "--out", str(run)]
+        subprocess.run([*fit, "--epochs", "1"], check=True, capture_output=True)
+        peaks = {}
+        for n in sizes:
+            table = Path(folder, f"{n}.csv")
+            table.write_text(header + "\n" + lines * (n // len(block)))
+            code = PREDICT.format(run=str(run), table=str(table), out=str(Path(folder, "out.csv")))
+            peaks[str(n)] = round(in_process(code)["peak_gb"], 2)
+    return peaks
+
+
+def _rounded(fit: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in fit.items()}
+
+
+if __name__ == "__main__":
+    measure()

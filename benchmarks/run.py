@@ -1,0 +1,69 @@
+"""Every benchmark in one run: prints, and saves as JSON and as a chart beside it.
+
+    pip install -e '.[bench]'
+    NEWFOUND_DATA=... python benchmarks/run.py [steps accuracy alternatives start-up prediction growth] [--all]
+
+What is finished is saved at once; `--keep` leaves alone what an earlier run has saved. Nothing else should be running.
+"""
+
+import argparse
+import json
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import alternatives
+import chart
+import growth
+import prediction
+import start_up
+import step_time
+import time_to_accuracy
+
+RESULTS = Path(__file__).parent / "results"
+PARTS = ("steps", "start-up", "prediction", "growth", "accuracy", "alternatives")
+
+
+def measure(part: str, is_full: bool) -> dict[str, Any]:
+    if part == "steps":
+        return step_time.measure(is_full)
+    modules = {"accuracy": time_to_accuracy, "start-up": start_up, "alternatives": alternatives}
+    return (modules | {"prediction": prediction, "growth": growth})[part].measure()
+
+
+def machine() -> dict[str, Any]:
+    import os
+
+    from newfound.run_folder import versions
+
+    return {"processor": _processor(), "cores": os.cpu_count(), "versions": versions()}
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="which, if not all")
+    parser.add_argument("--all", action="store_true", help="steps of every batch size and both models")
+    parser.add_argument("--keep", action="store_true", help="do not measure again what is saved")
+    arguments = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / "benchmarks.json"
+    results = json.loads(path.read_text()) if path.exists() else {}
+    for part in arguments.parts or PARTS:
+        if arguments.keep and part in results:
+            continue
+        print(f"\n{part}", flush=True)
+        began = time.perf_counter()
+        results[part] = measure(part, arguments.all) | {"measured_in_seconds": round(time.perf_counter() - began)}
+        results["machine"] = machine()
+        path.write_text(json.dumps(results, indent=1) + "\n")
+    chart.draw(results, RESULTS / "benchmarks.png")
+
+
+if __name__ == "__main__":
+    main()

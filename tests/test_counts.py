@@ -1,0 +1,115 @@
+"""What speed rests on, counted: operations and bytes of a step, programs of a fit, what passes between host and device.
+
+Nothing here is timed. A change that makes a step do more, or a fit compile more, shows here.
+"""
+
+import logging
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from newfound import GMDGM
+from newfound.evaluation import evaluate
+from newfound.features import Scaling
+from newfound.masking import paper_setup
+from newfound.models import Architecture, log_prior
+from newfound.models.objective import UNLABELLED, Expectation, Extras, Weights
+from newfound.models.randomness import key_of
+from newfound.training import loop
+from newfound.training.steps import Knobs, compiled_train_chunk, init_states
+
+WAS = {"loss": 150.1, "all": 0.946, "known": 0.958}
+INPUTS, LATENT, N_KNOWN, N_COMPONENTS, STEPS = 444, 5, 5, 45, 4
+
+
+def compiled_chunk(batch, units, extras=Extras()):
+    architecture = Architecture("gmdgm", INPUTS, N_COMPONENTS, LATENT, (units, units), "bernoulli")
+    prior = jnp.asarray(log_prior(np.ones(N_KNOWN), N_COMPONENTS - N_KNOWN, 0.5))
+    states = init_states(jnp.stack([key_of(0)]), prior, jnp.float32(1), architecture)
+    sizes = (1, STEPS, 2 * batch)
+    rows = np.zeros((*sizes, INPUTS), np.uint8)
+    labels = np.full(sizes, UNLABELLED, np.int32)
+    shares = np.zeros((*sizes, N_KNOWN * extras.has_evidence), np.float32)
+    scaling = Scaling(np.zeros(INPUTS, np.float32), np.ones(INPUTS, np.float32))
+    knobs = Knobs(Weights(*map(jnp.float32, (1, 0.3, 3))), *map(jnp.float32, (1, 0.5, 0.1, 100)))
+    rates = np.full(sizes[:2], 1e-3, np.float32)
+    return compiled_train_chunk().lower(
+        *(states, rows, labels, shares, rates, scaling, knobs),
+        n_labelled=batch,
+        expectation=Expectation(),
+        extras=extras,
+    )
+
+
+def parameters(units):
+    classifier = INPUTS * units + units**2 + units * N_COMPONENTS
+    encoder = (INPUTS + N_COMPONENTS) * units + units**2 + 2 * units * LATENT
+    decoder = LATENT * units + units**2 + units * INPUTS
+    return classifier + encoder + decoder
+
+
+@pytest.fixture(scope="module")
+def cost():
+    """Of the body of the loop: one step."""
+    return compiled_chunk(64, 200).compile().cost_analysis()
+
+
+def test_a_step_computes_little_beside_its_matrix_products(cost):
+    products = 2 * 2 * 64 * (3 * parameters(200) - 2 * INPUTS * 200)  # no gradient towards the data
+    assert products < cost["flops"] < 1.08 * products
+
+
+def test_a_step_passes_over_its_parameters_no_more_often_than_now(cost):
+    assert cost["bytes accessed"] < 32 * 4 * parameters(200)
+
+
+def test_the_rows_of_a_chunk_reach_the_device_as_bytes():
+    arguments = compiled_chunk(4, 8).in_avals[0]
+    rows = [a for a in jax.tree.leaves(arguments) if a.shape == (1, STEPS, 8, INPUTS)]
+    assert [a.dtype for a in rows] == [np.uint8]
+
+
+def fit(n_rows, **changes):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 6)).astype("f4")
+    y = np.where(rng.random(n_rows) < 0.3, rng.integers(0, 2, n_rows), -1)
+    brief = {"hidden": (8, 8), "latent_dim": 3, "max_epochs": 2, "warm_epochs": 2, "batch_size": 16, "random_state": 0}
+    return GMDGM(3, progress=False, **brief | changes).fit(X, y)
+
+
+def test_a_fit_compiles_one_program_to_train_and_a_second_fit_none(caplog):
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        fit(200)
+        programs = [record.getMessage() for record in caplog.records if "Compiling jit(" in record.getMessage()]
+        assert sum("jit(train_chunk)" in program for program in programs) == 1
+        caplog.clear()
+        fit(331)  # other rows, as many columns
+        assert not [record for record in caplog.records if "Compiling jit(" in record.getMessage()]
+
+
+def test_a_chunk_costs_one_call_of_the_device_and_one_answer(monkeypatch):
+    calls, answers, chunks = [], [], []
+    program, device_get, make_chunk = compiled_train_chunk(), jax.device_get, loop.make_chunk
+    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: lambda *a, **k: (calls.append(1), program(*a, **k))[1])
+    monkeypatch.setattr(jax, "device_get", lambda x: (answers.append(1), device_get(x))[1])
+    monkeypatch.setattr(loop, "make_chunk", lambda *a: (chunks.append(1), make_chunk(*a))[1])
+    model = fit(200, validation_fraction=0.0, warm_epochs=0, max_epochs=40)
+    n_looks = len(model.history_["step"])
+    assert len(calls) == len(chunks) == model.history_["step"][-1] // loop.STEPS_PER_CHUNK
+    assert len(calls) <= len(answers) <= len(calls) + 2 * n_looks + 2
+
+
+def test_accuracy_after_so_many_steps_is_what_it_was():
+    """An optimisation may change the last digits of a sum, and nothing that a user would notice."""
+    digits = load_digits()
+    y, _ = paper_setup("semi-unsupervised", digits.target, random_state=0)
+    model = GMDGM(10, max_epochs=5, warm_epochs=10, random_state=0, progress=False)
+    component = model.fit(digits.data.astype("f4"), y).predict_component(digits.data.astype("f4"))
+    accuracy = evaluate(digits.target, component, 15, np.arange(5)).many_to_one
+    assert model.history_["loss"][-1] == pytest.approx(WAS["loss"], rel=0.02)
+    assert accuracy.all == pytest.approx(WAS["all"], abs=0.02)
+    assert accuracy.known == pytest.approx(WAS["known"], abs=0.02)
+
