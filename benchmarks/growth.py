@@ -4,7 +4,7 @@
 
 One pass in each phase, after a small fit of the same shape that compiles everything. The exponent is that of the power
 law through all sizes from 10,000 rows (100 columns) on: below, what is the same for every fit has the upper hand.
-Memory is what a fit adds to its own data; of `newfound predict`, which reads a file piece by piece, it is the peak of all.
+Memory is the peak of the process; of `newfound predict`, which reads a file piece by piece, too.
 """
 
 import sys

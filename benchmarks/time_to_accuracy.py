@@ -1,4 +1,4 @@
-"""Seconds until a fit with newfound's defaults passes the paper's accuracy, with no program compiled before, and with all.
+"""Seconds until a fit with newfound's defaults passes the paper's accuracy, cold (nothing compiled yet) and warm.
 
     NEWFOUND_DATA=... python benchmarks/time_to_accuracy.py
 

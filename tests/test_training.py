@@ -241,6 +241,12 @@ def test_a_start_is_found_among_few_or_equal_rows(n_same):
     assert ((start.labels >= 0) & (start.labels < 5)).all()
 
 
+def test_a_start_is_found_where_no_column_varies():
+    X, labels, _ = blobs()
+    start = find_start(Rows(np.zeros_like(X), SAME, None, None, labels), N_KNOWN, N_NEW, "neighbours", True, seed=0)
+    assert np.isfinite(start.shares).all()
+
+
 def test_rows_in_a_ring_and_inside_it_are_told_apart_by_their_neighbours():
     angles = np.linspace(0, 2 * np.pi, 300, endpoint=False)
     ring = np.c_[np.cos(angles), np.sin(angles)]

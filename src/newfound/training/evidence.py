@@ -103,7 +103,7 @@ def _by_regression(views: Views, labels: np.ndarray, n_known: int, seed: int) ->
 
 def _of_mean_length(rows: np.ndarray) -> np.ndarray:
     """All rows by one factor: their mean square length is LENGTH², so that two views are given the same say."""
-    return LENGTH * rows / np.sqrt(np.mean(np.sum(np.square(rows), axis=1)))
+    return LENGTH * rows / np.maximum(np.sqrt(np.mean(np.sum(np.square(rows), axis=1))), 1e-12)
 
 
 def _by_walks(graph: Graph, outcomes: np.ndarray, n_known: int, staying: float, seed: int) -> np.ndarray:
