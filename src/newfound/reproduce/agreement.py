@@ -19,6 +19,7 @@ REASONS = {
     ("mnist-0-4", "ssvae", "semi-supervised"): _EASIER,
     ("mnist", "ssvae", "accidental"): _EASIER,
     **{(dataset, "ssvae", "unsupervised"): _NO_K for dataset in ("mnist", "fashion-mnist", "har", "har-random-split")},
+    ("mnist", "ssvae", "semi-unsupervised"): "some seeds find most of the new digits, others none (docs/paper.md)",
     **{("har", model, "semi-supervised"): _PEOPLE for model in ("ssvae", "gmdgm")},
     **{(dataset, "gmdgm", "unsupervised"): _START for dataset in ("mnist", "har", "har-random-split")},
     **{(dataset, "gmdgm", "semi-unsupervised"): _START for dataset in ("mnist", "har", "har-random-split")},
