@@ -4,7 +4,7 @@
 
 A step trains on `batch` rows with a label and `batch` rows without, by the paper's objective. The limit is the longer
 of two times: the step's matrix products at BLAS' peak, and the bytes that Adam's update must at least move at the speed
-of memory; both are measured in the same run. Products are counted forward plus twice that backward, without the gradients
+of memory; both measured in the same run. Products are counted forward plus twice that backward, without the gradients
 towards the data, which nobody needs. All contenders of a shape run in turn.
 """
 
