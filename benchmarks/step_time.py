@@ -22,7 +22,6 @@ from measure import Run, copy_run, in_turn, product_run
 from newfound.features import Scaling
 from newfound.models import Architecture, log_prior
 from newfound.models.objective import UNLABELLED, Expectation, Extras, Weights
-from newfound.models.randomness import key_of
 from newfound.training.loop import STEPS_PER_CHUNK
 from newfound.training.steps import Knobs, compiled_train_chunk, init_states
 
@@ -70,7 +69,7 @@ def newfound_steps(shape: Shape, n_runs: int = 1) -> Run:
     rng = np.random.default_rng(0)
     architecture = Architecture(shape.model, inputs, shape.n_components, latent, (shape.units, shape.units), likelihood)
     prior = jnp.asarray(log_prior(np.ones(N_KNOWN), shape.n_components - N_KNOWN, 0.5))
-    state = [init_states(jnp.stack([key_of(i) for i in range(n_runs)]), prior, jnp.float32(1), architecture)]
+    state = [init_states(np.arange(n_runs, dtype=np.uint32), prior, jnp.float32(1), architecture)]
     sizes = (n_runs, STEPS_PER_CHUNK, 2 * shape.batch)
     rows = rng.integers(0, 256, (*sizes, inputs), dtype=np.uint8)
     if likelihood == "gaussian":

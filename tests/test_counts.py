@@ -17,7 +17,6 @@ from newfound.features import Scaling
 from newfound.masking import paper_setup
 from newfound.models import Architecture, log_prior
 from newfound.models.objective import UNLABELLED, Expectation, Extras, Weights
-from newfound.models.randomness import key_of
 from newfound.training import loop
 from newfound.training.steps import Knobs, compiled_train_chunk, init_states
 
@@ -28,7 +27,7 @@ INPUTS, LATENT, N_KNOWN, N_COMPONENTS, STEPS = 444, 5, 5, 45, 4
 def compiled_chunk(batch, units):
     architecture = Architecture("gmdgm", INPUTS, N_COMPONENTS, LATENT, (units, units), "bernoulli")
     prior = jnp.asarray(log_prior(np.ones(N_KNOWN), N_COMPONENTS - N_KNOWN, 0.5))
-    states = init_states(jnp.stack([key_of(0)]), prior, jnp.float32(1), architecture)
+    states = init_states(np.zeros(1, np.uint32), prior, jnp.float32(1), architecture)
     sizes = (1, STEPS, 2 * batch)
     rows = np.zeros((*sizes, INPUTS), np.uint8)
     labels = np.full(sizes, UNLABELLED, np.int32)

@@ -217,7 +217,8 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row: a known one if it is more probable than all new ones together, else a new one."""
-        return self.classes_[most_probable(self.predict_proba(X), self.is_new_)]
+        probabilities = self.predict_proba(X)
+        return self.classes_[most_probable(probabilities, self.is_new_)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""

@@ -17,9 +17,9 @@ from jaxtyping import Array, Key, UInt32
 GOLDEN = 0x9E3779B9  # 2³² over the golden ratio: consecutive positions land far apart
 
 
-def key_of(seed: int) -> Key[Array, ""]:
+def key_of(seed: int | UInt32[Array, ""]) -> Key[Array, ""]:
     """A key of this module's generator; every function of `jax.random` takes it."""
-    return jax.random.key(seed & 0xFFFFFFFF, impl=HASHED)
+    return jax.random.key(seed & 0xFFFFFFFF if isinstance(seed, int) else seed, impl=HASHED)
 
 
 def _mix(h: UInt32[Array, "*shape"]) -> UInt32[Array, "*shape"]:

@@ -9,13 +9,11 @@ from operator import itemgetter
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from newfound.features import Scaling
 from newfound.models import Architecture, DeepGenerativeModel
 from newfound.models.objective import UNLABELLED, Expectation, Extras, Weights
-from newfound.models.randomness import key_of
 from newfound.training.batches import BatchStream, Chunk, make_chunk, prefetch
 from newfound.training.runs import Ending, RunResult, Runs
 from newfound.training.steps import Knobs, StepInfo, compiled_train_chunk, heldout_batch, init_states
@@ -59,21 +57,23 @@ class Plan:
 
     @property
     def knobs(self) -> Knobs:
-        def number(value: float) -> jax.Array:
-            return jnp.asarray(value, jnp.float32)
-
         return Knobs(
-            weights=Weights(number(self.alpha), number(self.evidence), number(self.smoothness)),
-            labelled=number(self.labelled),
-            temperature=number(self.temperature),
-            reach=number(self.reach),
-            max_gradient_norm=number(self.max_gradient_norm),
+            weights=Weights(_number(self.alpha), _number(self.evidence), _number(self.smoothness)),
+            labelled=_number(self.labelled),
+            temperature=_number(self.temperature),
+            reach=_number(self.reach),
+            max_gradient_norm=_number(self.max_gradient_norm),
         )
 
     @property
     def shaping_knobs(self) -> Knobs:
         """Without anything for the classifier."""
-        return self.knobs._replace(weights=Weights(*[jnp.float32(0)] * 3))
+        return self.knobs._replace(weights=Weights(*[_number(0)] * 3))
+
+
+def _number(value: float) -> jax.Array:
+    """On the device, without a program to compile for it."""
+    return jax.device_put(np.float32(value))
 
 
 class Moment(NamedTuple):
@@ -158,7 +158,6 @@ class HeldOut:
         scores = heldout_batch(
             models,
             self.data.X[padded],
-            key_of(0),  # the same noise at every look, so that two looks can be compared
             self.data.scaling,
             self.plan.knobs.temperature,
             self.plan.expectation,
@@ -181,8 +180,7 @@ def train(
 
     With `plan.warm_epochs`, where there are new components or few labels, training begins with a warm start.
     """
-    keys = jnp.stack([key_of(seed) for seed in seeds])
-    states = init_states(keys, log_p_y, jnp.float32(sigma), architecture)
+    states = init_states(np.array(seeds, np.uint32), log_p_y, np.float32(sigma), architecture)
     runs = Runs(states, len(seeds), plan.max_halvings, plan.patience)
     try:
         Training(runs, data, plan, seeds, watch).run(n_known, architecture.n_components - n_known)

@@ -8,12 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree, UInt32
 
 from newfound.compilation import training_options
 from newfound.features import Scaling
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
 from newfound.models.objective import UNLABELLED, Expectation, Extras, Terms, Weights, batch_terms, row_terms
+from newfound.models.randomness import key_of
 
 ADAM = optax.scale_by_adam()
 
@@ -51,16 +52,16 @@ class StepInfo(NamedTuple):
 
 @partial(jax.jit, static_argnames="architecture")
 def init_states(
-    keys: Key[Array, " runs"], log_p_y: Float[Array, " K"], sigma: Float[Array, ""], architecture: Architecture
+    seeds: UInt32[Array, " runs"], log_p_y: Float[Array, " K"], sigma: Float[Array, ""], architecture: Architecture
 ) -> TrainState:
     """A fresh state for every run."""
 
-    def init(key: Key[Array, ""]) -> TrainState:
-        model_key, training_key = jax.random.split(key)
+    def init(seed: UInt32[Array, ""]) -> TrainState:
+        model_key, training_key = jax.random.split(key_of(seed))
         model = MODELS[architecture.model].init(model_key, architecture, log_p_y, sigma)
         return TrainState(model, ADAM.init(model), training_key)
 
-    return jax.vmap(init)(keys)
+    return jax.vmap(init)(seeds)
 
 
 def train_step(
@@ -159,19 +160,22 @@ def compiled_train_chunk() -> Callable[..., tuple[TrainState, StepInfo]]:
 def heldout_batch(
     models: DeepGenerativeModel,
     rows: Array,
-    key: Key[Array, ""],
     scaling: Scaling,
     temperature: Float[Array, ""],
     expectation: Expectation,
 ) -> tuple[Float[Array, "runs batch"], Int[Array, "runs batch"]]:
-    """The ELBO of each row, its label unread, and its most probable component."""
+    """The ELBO of each row, its label unread, and its most probable component.
+
+    The noise is the same at every look, so that two looks can be compared.
+    """
+    keys = jax.random.split(key_of(0), len(rows))
 
     def run(model: DeepGenerativeModel) -> tuple[Float[Array, " batch"], Int[Array, " batch"]]:
         def one(x: Float[Array, " d_x"], key: Key[Array, ""]) -> tuple[Float[Array, ""], Int[Array, ""]]:
             terms = row_terms(model, x, jnp.int32(UNLABELLED), key, temperature, expectation)
             return terms.elbo, jnp.argmax(model.log_q_y(x))
 
-        return jax.vmap(one)(scaling.apply(rows), jax.random.split(key, len(rows)))
+        return jax.vmap(one)(scaling.apply(rows), keys)
 
     return over_runs(run)(models)
 
