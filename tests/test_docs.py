@@ -31,7 +31,7 @@ def test_every_setting_is_described_and_checked():
     described = re.findall(r"^    ([a-z_, ]+) :", DeepGenerativeClassifier.__doc__, re.M)
     names = {name for line in described for name in line.split(", ")}
     assert settings <= names
-    assert settings - RULES.keys() == {"random_state", "column_kinds"}
+    assert settings - RULES.keys() == {"random_state", "column_kinds", "image_shape"}  # checked beside X
 
 
 def test_what_the_guide_calls_exists():
