@@ -71,7 +71,7 @@ class Plan:
         return self.knobs._replace(weights=Weights(*[_number(0)] * 3))
 
 
-def _number(value: float) -> jax.Array:
+def _number(value: float | int) -> jax.Array:
     """On the device, without a program to compile for it."""
     return jax.device_put(np.float32(value))
 
