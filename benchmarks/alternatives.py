@@ -11,6 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,13 +80,6 @@ def dec(rows: Rows) -> np.ndarray:
 
 
 def _clustpy(name: str, rows: Rows) -> np.ndarray:
-    import torch
-
-    try:
-        import torchvision  # noqa: F401
-    except RuntimeError:  # its compiled half is for another build of PyTorch; clustpy does not need that half
-        library = torch.library.Library("torchvision", "DEF")
-        library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     from clustpy import deep
 
     X, X_test = rows.unit
@@ -110,8 +104,8 @@ METHODS: dict[str, tuple[Callable[[Rows], np.ndarray], str]] = {
     "LabelSpreading": (label_spreading, "sklearn"),
     "SelfTraining": (self_training, "sklearn"),
     "UMAP + mixture": (umap_mixture, "umap"),
-    "ClustPy VaDE": (vade, "clustpy"),
-    "ClustPy DEC": (dec, "clustpy"),
+    "ClustPy VaDE": (vade, "clustpy.deep"),
+    "ClustPy DEC": (dec, "clustpy.deep"),
 }
 
 
@@ -125,17 +119,24 @@ def load(n_rows: int) -> Rows:
     return Rows(parts.train.X[some], y, parts.test.X, parts.test.y)
 
 
-def measure(n_rows: int = 10_000) -> dict[str, Any]:
-    import importlib.util
+def _trouble_with(library: str) -> str | None:
+    """Why a library cannot be imported: missing, or made for another build of PyTorch, as torchvision may be."""
+    try:
+        import_module(library)
+    except (ImportError, RuntimeError) as error:
+        return str(error)
+    return None
 
+
+def measure(n_rows: int = 10_000) -> dict[str, Any]:
     from newfound.evaluation import evaluate
 
     rows = load(n_rows)
     known = np.unique(rows.y[rows.y >= 0])
     results: dict[str, Any] = {}
     for name, (method, library) in METHODS.items():
-        if importlib.util.find_spec(library) is None:
-            print(f"{name}: left out, {library} is not installed (pip install 'newfound[bench]')")
+        if (trouble := _trouble_with(library)) is not None:
+            print(f"{name}: left out, {library} cannot be used here ({trouble})")
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from newfound.reproduce.presets import OWN, VARIANTS
+from newfound.reproduce.presets import OWN, VARIANTS, changes_anything
 from newfound.reproduce.printed import TABLE_2
 from newfound.reproduce.results import Results, Summary
 from newfound.reproduce.tables import TITLES, ours, plain, str_printed, write_table
@@ -109,7 +109,7 @@ def ablation_table(results: Results, folder: Path) -> list[Path]:
     rows = []
     for variant in VARIANTS:
         of_variant = results.of_preset(variant)
-        for dataset in N_CLASSES:
+        for dataset in (name for name in N_CLASSES if changes_anything(variant, name)):
             entries = [
                 of_variant.values(dataset, "gmdgm", REDISCOVERY, *path)
                 for path in (

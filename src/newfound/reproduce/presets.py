@@ -82,6 +82,11 @@ def settings_of(preset: str, dataset: str, model: str) -> dict[str, Any]:
     return SILENT | of_data | QUICK[model, source]
 
 
+def changes_anything(variant: str, dataset: str) -> bool:
+    """Whether a variant is another fit than newfound's own on this data; edges, for one, are of images only."""
+    return variant == OWN or settings_of(variant, dataset, "gmdgm") != settings_of(OWN, dataset, "gmdgm")
+
+
 def parse_changes(texts: Sequence[str]) -> dict[str, Any]:
     """Settings from "alpha=1" and the like; values are read as JSON where they are JSON."""
     changes = {}
