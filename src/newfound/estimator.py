@@ -222,7 +222,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""
-        return self.predict_component_proba(X) @ self.membership
+        return self.by_class(self.predict_component_proba(X))
 
     def predict_component(self, X: Any) -> np.ndarray:
         """The component of each row, chosen as `predict` chooses its class."""
@@ -231,12 +231,14 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def predict_component_proba(self, X: Any) -> np.ndarray:
         """The probability q(y | x) of each component, for each row."""
         probabilities = self._infer(inference.component_probabilities, X).astype(float)
-        return probabilities / probabilities.sum(axis=1, keepdims=True)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        return probabilities
 
-    @property
-    def membership(self) -> np.ndarray:
-        """(components, classes): 1 where a component belongs to a class."""
-        return (self.component_class_[:, None] == np.arange(len(self.classes_))).astype(float)
+    def by_class(self, of_components: np.ndarray) -> np.ndarray:
+        """The probability of each class, from that of each component."""
+        belongs = self.component_class_[:, None] == np.arange(len(self.classes_))
+        is_same = belongs.shape[0] == belongs.shape[1] and belongs.diagonal().all()
+        return of_components if is_same else of_components @ belongs.astype(float)
 
     def new_class_score(self, X: Any) -> np.ndarray:
         """The probability that a row belongs to a class nobody labelled."""

@@ -1,6 +1,6 @@
 """What a trained model says of rows: the posterior of y, the mean of z, the ELBO; and the rows it makes up.
 
-Each function is called on rows in batches of one shape (`features.in_batches`).
+Each function is called on rows in batches of one shape or two (`features.in_batches`).
 """
 
 from functools import partial

@@ -175,7 +175,7 @@ def predictions_of(
     from newfound.labels import most_probable
 
     components = model.predict_component_proba(X)
-    probabilities = components @ model.membership
+    probabilities = model.by_class(components)
     best = most_probable(probabilities, model.is_new_)
     table = {
         "row_id": row_ids.astype(str),

@@ -5,6 +5,7 @@ z of d_z latent dimensions. `jax.vmap` makes the batch.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -12,10 +13,21 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, PyTree
 
 from newfound.models.likelihoods import Blocks, Likelihood, likelihood_of
 from newfound.models.networks import Mlp
+
+
+def over(f: Callable) -> Callable:
+    """`vmap`; over a single element the axis is left out, without which XLA lays out its products better."""
+
+    def f_over(*arrays: PyTree) -> PyTree:
+        if len(jax.tree.leaves(arrays)[0]) > 1:
+            return jax.vmap(f)(*arrays)
+        return jax.tree.map(lambda array: array[None], f(*jax.tree.map(lambda array: array[0], arrays)))
+
+    return f_over
 
 
 class Gaussian(NamedTuple):

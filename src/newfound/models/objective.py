@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from newfound.models.base import DeepGenerativeModel, Gaussian
+from newfound.models.base import DeepGenerativeModel, Gaussian, over
 
 UNLABELLED = -1
 POWER_STEP = 0.1  # of the reach: how far from a row its roughness is felt for
@@ -76,14 +76,14 @@ class Weights(NamedTuple):
 def row_terms(
     model: DeepGenerativeModel,
     x: Float[Array, " d_x"],
+    log_q: Float[Array, " K"],
     label: Int[Array, ""],
     key: Key[Array, ""],
     temperature: Float[Array, ""],
     expectation: Expectation,
 ) -> Terms:
-    """The terms of L(x), and log q(label | x), for one row with its label or −1; the others are left at 0."""
+    """The terms of L(x), and log q(label | x), for one row, its log q(y | x), and its label or −1; the others are 0."""
     y_key, z_key = jax.random.split(key)
-    log_q = model.log_q_y(x)
     log_p = jax.lax.stop_gradient(model.log_p_y)
     is_labelled = label != UNLABELLED
     one_hot = jax.nn.one_hot(label, log_q.size)  # all zeros where there is no label
@@ -99,7 +99,7 @@ def row_terms(
 
     # The noise is shared by all y, so that whatever does not depend on y is computed only once.
     epsilon = jax.random.normal(z_key, (expectation.n_z_samples, model.latent_dim))
-    reconstruction, kl_z = jax.vmap(terms_given_y, (None, None, 0, None))(model, x, ys, epsilon)
+    reconstruction, kl_z = over(lambda y: terms_given_y(model, x, y, epsilon))(ys)
     return Terms(
         reconstruction=weights @ reconstruction,
         kl_z=weights @ kl_z,
@@ -122,7 +122,7 @@ def terms_given_y(
     def log_p_x(epsilon: Float[Array, " d_z"]) -> Float[Array, ""]:
         return model.likelihood.log_prob(x, model.p_x(y, q_z.reparameterise(epsilon)))
 
-    return jnp.mean(jax.vmap(log_p_x)(epsilon)), gaussian_kl(q_z, model.p_z(y))
+    return jnp.mean(over(log_p_x)(epsilon)), gaussian_kl(q_z, model.p_z(y))
 
 
 def gaussian_kl(q: Gaussian, p: Gaussian) -> Float[Array, ""]:
@@ -139,16 +139,13 @@ def gumbel_softmax(
     return jax.nn.softmax((log_q[None] + gumbel) / temperature)
 
 
-def log_q_evidence(
-    model: DeepGenerativeModel, x: Float[Array, " d_x"], shares: Float[Array, " n_known"]
-) -> Float[Array, ""]:
+def log_q_evidence(log_q: Float[Array, " K"], shares: Float[Array, " n_known"]) -> Float[Array, ""]:
     """Σ_y s_y log q(y | x) + (1 − Σ_y s_y) log q(y is new | x), where s_y is how probable the known class y is here.
 
     Labels say where the known classes are; that rows elsewhere have none says where they are not, which is where s
     comes from (`newfound.training.evidence`). Without this term a classifier learns what is known from labelled rows
     alone, and calls a new class that looks alike by a known name.
     """
-    log_q = model.log_q_y(x)
     n_known = shares.size
     if n_known == log_q.size:  # nothing is new
         return shares @ log_q
@@ -156,14 +153,18 @@ def log_q_evidence(
 
 
 def roughness(
-    model: DeepGenerativeModel, x: Float[Array, " d_x"], towards: Float[Array, " d_x"], reach: Float[Array, ""]
+    model: DeepGenerativeModel,
+    x: Float[Array, " d_x"],
+    log_q: Float[Array, " K"],
+    towards: Float[Array, " d_x"],
+    reach: Float[Array, ""],
 ) -> Float[Array, ""]:
     """max_r KL(q(y | x) ‖ q(y | x + r)) with ‖r‖ = reach: how much a small change of x could change its class.
 
     This is virtual adversarial training (Miyato et al. 2017): boundaries between classes keep away from the rows. The
     worst r is found by one step of the power method from the direction `towards`.
     """
-    log_q = jax.lax.stop_gradient(model.log_q_y(x))
+    log_q = jax.lax.stop_gradient(log_q)
 
     def divergence(r: Float[Array, " d_x"]) -> Float[Array, ""]:
         return jnp.sum(jnp.exp(log_q) * (log_q - model.log_q_y(x + r)))
@@ -200,19 +201,21 @@ def batch_terms(
 
     Roughness is looked for within `reach` times the distance to the nearest other row, if at all.
     """
+    keys = jax.vmap(jax.random.split)(jax.random.split(key, len(rows)))
+    drawn = jax.vmap(model.likelihood.draw)(rows, keys[:, 0])
+    log_q = jax.vmap(model.log_q_y)(drawn)  # once, for all that reads it: the classifier's gradient is then one too
 
-    def draw_and_weigh(x: Float[Array, " d_x"], label: Int[Array, ""], key: Key[Array, ""]) -> tuple[Array, Terms]:
-        draw_key, terms_key = jax.random.split(key)
-        x = model.likelihood.draw(x, draw_key)
-        return x, row_terms(model, x, label, terms_key, temperature, expectation)
+    def weigh(x: Float[Array, " d_x"], log_q: Float[Array, " K"], label: Int[Array, ""], key: Key[Array, ""]) -> Terms:
+        return row_terms(model, x, log_q, label, key, temperature, expectation)
 
-    drawn, terms = jax.vmap(draw_and_weigh)(rows, labels, jax.random.split(key, len(rows)))
+    terms = jax.vmap(weigh)(drawn, log_q, labels, keys[:, 1])
     if extras.has_evidence:
-        evidence = jax.vmap(log_q_evidence, (None, 0, 0))(model, drawn, shares)
+        evidence = jax.vmap(log_q_evidence)(log_q, shares)
         terms = terms._replace(log_q_evidence=jnp.where(labels == UNLABELLED, evidence, 0.0))
     if extras.is_smoothed:
-        without = drawn[n_labelled:]  # labels say where the others belong
+        without, log_q = drawn[n_labelled:], log_q[n_labelled:]  # labels say where the others belong
         nearest, distance = nearest_in_batch(without)
-        rough = jax.vmap(roughness, (None, 0, 0, 0))(model, without, without[nearest] - without, reach * distance)
+        towards = without[nearest] - without
+        rough = jax.vmap(roughness, (None, 0, 0, 0, 0))(model, without, log_q, towards, reach * distance)
         terms = terms._replace(roughness=jnp.concatenate([jnp.zeros(n_labelled), rough]))
     return terms

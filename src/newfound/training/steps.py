@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree, UInt32
 from newfound.compilation import training_options
 from newfound.features import Scaling
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
+from newfound.models.base import over
 from newfound.models.objective import UNLABELLED, Expectation, Extras, Terms, Weights, batch_terms, row_terms
 from newfound.models.randomness import key_of
 
@@ -112,18 +113,6 @@ def stream_weights(n_rows: int, n_labelled: int, labelled: Float[Array, ""]) -> 
     return jnp.where(is_labelled, labelled / max(n_labelled, 1), 1 / max(n_rows - n_labelled, 1))
 
 
-def over_runs(f: Callable) -> Callable:
-    """`vmap` over the runs; a single run is computed without that axis, which XLA does a tenth faster."""
-
-    def f_over_runs(*args: PyTree) -> PyTree:
-        n_runs = len(jax.tree.leaves(args)[0])
-        if n_runs > 1:
-            return jax.vmap(f)(*args)
-        return jax.tree.map(lambda array: array[None], f(*jax.tree.map(lambda array: array[0], args)))
-
-    return f_over_runs
-
-
 def train_chunk(
     states: TrainState,
     rows: Array,
@@ -146,7 +135,7 @@ def train_chunk(
 
         return jax.lax.scan(step, state, steps)
 
-    return over_runs(run)(states, rows, labels, shares, learning_rates)
+    return over(run)(states, rows, labels, shares, learning_rates)
 
 
 @cache
@@ -172,15 +161,22 @@ def heldout_batch(
 
     def run(model: DeepGenerativeModel) -> tuple[Float[Array, " batch"], Int[Array, " batch"]]:
         def one(x: Float[Array, " d_x"], key: Key[Array, ""]) -> tuple[Float[Array, ""], Int[Array, ""]]:
-            terms = row_terms(model, x, jnp.int32(UNLABELLED), key, temperature, expectation)
-            return terms.elbo, jnp.argmax(model.log_q_y(x))
+            log_q = model.log_q_y(x)
+            terms = row_terms(model, x, log_q, jnp.int32(UNLABELLED), key, temperature, expectation)
+            return terms.elbo, jnp.argmax(log_q)
 
         return jax.vmap(one)(scaling.apply(rows), keys)
 
-    return over_runs(run)(models)
+    return over(run)(models)
+
+
+def choose(is_new: np.ndarray, new: PyTree, old: PyTree) -> PyTree:
+    """For each run: `new` where the flag is set, else `old`; no program is needed where all runs agree."""
+    if is_new.all():
+        return new
+    return _choose(is_new, new, old) if is_new.any() else old
 
 
 @jax.jit
-def choose(is_new: Bool[Array, " runs"], new: PyTree, old: PyTree) -> PyTree:
-    """For each run: `new` where the flag is set, else `old`."""
+def _choose(is_new: Bool[Array, " runs"], new: PyTree, old: PyTree) -> PyTree:
     return jax.vmap(lambda flag, a, b: jax.tree.map(partial(jnp.where, flag), a, b))(is_new, new, old)
