@@ -20,8 +20,9 @@ began = time.perf_counter()
 from newfound import GMDGM
 from newfound.data import load_named
 from newfound.evaluation import evaluate
-from newfound.features import Scaling, decide, in_batches
+from newfound.features import decide, in_batches
 from newfound.inference import component_probabilities
+from newfound.labels import most_probable
 from newfound.masking import paper_setup
 from newfound.training import loop
 import jax
@@ -40,7 +41,8 @@ def look(runs, *arguments):
     model = jax.tree.map(lambda array: array[0], runs.states.model)
     scaling = arguments[0].data.scaling
     rows = data.test.X[:, kept]
-    component = in_batches(lambda some: component_probabilities(model, some, scaling), rows).argmax(axis=1)
+    probabilities = in_batches(lambda some: component_probabilities(model, some, scaling), rows)
+    component = most_probable(probabilities, np.arange(len(known) + n_new) >= len(known))
     accuracy = evaluate(data.test.y, component, len(known) + n_new, known).many_to_one.all
     lost += time.perf_counter() - started
     looks.append((round(started - began - lost + time.perf_counter() - started, 1), round(100 * accuracy, 2)))

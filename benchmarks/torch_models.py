@@ -86,7 +86,8 @@ def steps_of(
     optimiser = torch.optim.Adam(model.parameters(), LEARNING_RATE, fused=how != "eager")
     loss_of = model.enumerated if how == "enumerating" else model.forward
     if how == "compiled":
-        loss_of = torch.compile(loss_of)
+        torch.compiler.reset()  # nothing of another shape: each gets code of its own
+        loss_of = torch.compile(loss_of, dynamic=False)
 
     def run() -> None:
         for _ in range(n_steps):

@@ -13,12 +13,12 @@ from sklearn.datasets import load_digits
 
 from newfound import GMDGM
 from newfound.evaluation import evaluate
-from newfound.features import Scaling
+from newfound.features import Scaling, in_batches
 from newfound.masking import paper_setup
 from newfound.models import Architecture, log_prior
 from newfound.models.objective import UNLABELLED, Expectation, Extras, Weights
 from newfound.training import loop
-from newfound.training.steps import Knobs, compiled_train_chunk, init_states
+from newfound.training.steps import Knobs, choose, compiled_train_chunk, init_states
 
 WAS = {"loss": 150.1, "all": 0.946, "known": 0.958}
 INPUTS, LATENT, N_KNOWN, N_COMPONENTS, STEPS = 444, 5, 5, 45, 4
@@ -99,6 +99,25 @@ def test_a_chunk_costs_one_call_of_the_device_and_one_answer(monkeypatch):
     n_looks = len(model.history_["step"])
     assert len(calls) == len(chunks) == model.history_["step"][-1] // loop.STEPS_PER_CHUNK
     assert len(calls) <= len(answers) <= len(calls) + 2 * n_looks + 2
+
+
+@pytest.mark.parametrize(("n_rows", "calls"), [(1, [8]), (8, [8]), (9, [512]), (513, [512, 512])])
+def test_rows_are_passed_on_in_calls_of_two_sizes_and_come_back_in_order(n_rows, calls):
+    sizes = []
+    rows = np.arange(2 * n_rows).reshape(n_rows, 2)
+    answers = in_batches(lambda some: (sizes.append(len(some)), 3 * some)[1], rows)
+    assert sizes == calls
+    np.testing.assert_array_equal(answers, 3 * rows)
+
+
+def test_runs_that_agree_need_no_program_to_choose(caplog):
+    new, old = {"a": jnp.ones((2, 3))}, {"a": jnp.zeros((2, 3))}
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        assert choose(np.array([True, True]), new, old) is new
+        assert choose(np.array([False, False]), new, old) is old
+        assert not caplog.records
+    mixed = choose(np.array([True, False]), new, old)
+    np.testing.assert_array_equal(mixed["a"], [[1] * 3, [0] * 3])
 
 
 def test_accuracy_after_so_many_steps_is_what_it_was():
