@@ -29,13 +29,15 @@ class Scaling(NamedTuple):
         return (rows.astype(jnp.float32) - shift) * scale
 
 
-def in_batches(function: Callable[[np.ndarray], Array | np.ndarray], X: np.ndarray) -> np.ndarray:
-    """`function` of every row of X, from calls on ROWS_OF_A_CALL rows, or on FEW_ROWS, the last of them padded.
+def in_batches(
+    function: Callable[[np.ndarray], Array | np.ndarray], X: np.ndarray, rows_of_a_call: int = ROWS_OF_A_CALL
+) -> np.ndarray:
+    """`function` of every row of X, from calls on so many rows, or on FEW_ROWS, the last of them padded.
 
     So no number of rows compiles anew, and a row's answer does not depend on the rows beside it, but for the last digit
     where they are few. A call is made before the answer of the one before it is read: the device need not wait.
     """
-    size = ROWS_OF_A_CALL if len(X) > FEW_ROWS else FEW_ROWS
+    size = rows_of_a_call if len(X) > FEW_ROWS else FEW_ROWS
     answers: list[np.ndarray] = []
     under_way: Array | np.ndarray | None = None
     for i in range(0, len(X), size):

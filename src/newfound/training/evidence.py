@@ -19,6 +19,7 @@ N_TREES = 100
 ROWS_IN_LEAF = 10  # at least
 LABELS_IN_LEAF = 0.15  # on the average, at least: fewer, and the density is a list of where the labelled rows are
 ROWS_TO_LEARN_FROM = 100_000
+ROWS_TO_JUDGE = 65_536  # at a time: to call a hundred trees takes long, however few the rows
 STAYING = (0.9, 0.99)  # shorter and longer walks
 FOLDS = 5  # of labels, so that a labelled row is judged by others
 LABELS_TO_REGRESS_ON = 5_000
@@ -138,7 +139,7 @@ def _by_forest(view: np.ndarray, outcomes: np.ndarray, n_known: int, seed: int) 
     with parallel_config(backend="threading"):  # trees are grown without the interpreter's lock
         forest.fit(view[rows], outcomes[rows])
         if len(rows) < len(view):
-            densities[:, forest.classes_] = in_batches(forest.predict_proba, view)
+            densities[:, forest.classes_] = in_batches(forest.predict_proba, view, ROWS_TO_JUDGE)
     densities[np.ix_(rows, forest.classes_)] = np.nan_to_num(forest.oob_decision_function_)
     return _with_doubt(densities, outcomes)
 
