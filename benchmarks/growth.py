@@ -18,7 +18,7 @@ ROWS = (1_000, 10_000, 100_000, 1_000_000)
 COLUMNS = (10, 100, 1_000)
 
 FIT = """
-import json, resource, time
+import json, time
 import numpy as np
 from newfound import GMDGM
 rng = np.random.default_rng(0)
@@ -31,23 +31,22 @@ y[:10] = np.arange(10) % 5
 fit = GMDGM(10, max_epochs=1, warm_epochs=1, random_state=0, progress=False)
 first = min(n_rows, 6000)
 fit.fit(X[:first], y[:first])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_gb()
 began = time.perf_counter()
 fit.fit(X, y)
 seconds = time.perf_counter() - began
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({{"seconds": seconds, "added_gb": (peak - before) / 2**20, "peak_gb": peak / 2**20}}))
+print(json.dumps({{"seconds": seconds, "added_gb": peak_gb() - before, "peak_gb": peak_gb()}}))
 """
 
 PREDICT = """
-import json, resource, subprocess, sys
+import json, sys
 sys.argv = ["newfound", "predict", {run!r}, {table!r}, "--out", {out!r}]
 from newfound.cli import app
 try:
     app()
 except SystemExit:
     pass
-print(json.dumps({{"peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}}))
+print(json.dumps({{"peak_gb": peak_gb()}}))
 """
 
 

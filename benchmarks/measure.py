@@ -46,10 +46,18 @@ def copy_run(n_bytes: int = 2**28) -> Run:
     return lambda: np.copyto(target, source)
 
 
+PEAK_GB = """
+def peak_gb():
+    # Not getrusage: its peak includes that of the process which started this one.
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 2**20
+"""
+
+
 def in_process(code: str, **environment: str) -> dict[str, Any]:
-    """Run Python code in a fresh process; the last line it prints is its result, as JSON."""
+    """Run Python code, which may call `peak_gb`, in a fresh process; the last line it prints is its result, as JSON."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
+        [sys.executable, "-W", "ignore", "-c", PEAK_GB + code],
         env=os.environ | environment,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Every benchmark in one run: prints, and saves as JSON and as a chart beside it.
+"""Every benchmark in one run: prints, and saves as JSON, as a page and as a chart.
 
     pip install -e '.[bench]'
     NEWFOUND_DATA=... python benchmarks/run.py [steps accuracy alternatives start-up prediction growth] [--all]
@@ -16,6 +16,7 @@ from typing import Any
 import alternatives
 import chart
 import growth
+import page
 import prediction
 import start_up
 import step_time
@@ -63,6 +64,7 @@ def main() -> None:
         results["machine"] = machine()
         path.write_text(json.dumps(results, indent=1) + "\n")
     chart.draw(results, RESULTS / "benchmarks.png")
+    (RESULTS / "benchmarks.md").write_text(page.render(results))
 
 
 if __name__ == "__main__":

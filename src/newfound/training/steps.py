@@ -51,16 +51,25 @@ class StepInfo(NamedTuple):
     gradient_norm: Float[Array, "*steps"]
 
 
-@partial(jax.jit, static_argnames="architecture")
 def init_states(
-    seeds: UInt32[Array, " runs"], log_p_y: Float[Array, " K"], sigma: Float[Array, ""], architecture: Architecture
+    seeds: UInt32[Array, " runs"] | np.ndarray,
+    log_p_y: Array | np.ndarray,
+    sigma: Array | np.float32,
+    architecture: Architecture,
 ) -> TrainState:
     """A fresh state for every run."""
+    models, keys = _init_models(seeds, log_p_y, sigma, architecture)
+    moments = jax.eval_shape(jax.vmap(ADAM.init), models)
+    return TrainState(models, jax.tree.map(lambda of: np.zeros(of.shape, of.dtype), moments), keys)
 
-    def init(seed: UInt32[Array, ""]) -> TrainState:
+
+@partial(jax.jit, static_argnames="architecture")
+def _init_models(
+    seeds: UInt32[Array, " runs"], log_p_y: Float[Array, " K"], sigma: Float[Array, ""], architecture: Architecture
+) -> tuple[DeepGenerativeModel, Key[Array, " runs"]]:
+    def init(seed: UInt32[Array, ""]) -> tuple[DeepGenerativeModel, Key[Array, ""]]:
         model_key, training_key = jax.random.split(key_of(seed))
-        model = MODELS[architecture.model].init(model_key, architecture, log_p_y, sigma)
-        return TrainState(model, ADAM.init(model), training_key)
+        return MODELS[architecture.model].init(model_key, architecture, log_p_y, sigma), training_key
 
     return jax.vmap(init)(seeds)
 
