@@ -8,8 +8,11 @@ What is finished is saved at once; `--keep` leaves alone what an earlier run has
 
 import argparse
 import json
+import os
 import platform
 import time
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +37,10 @@ def measure(part: str, is_full: bool) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    import os
-
     from newfound.run_folder import versions
 
-    return {"processor": _processor(), "cores": os.cpu_count(), "versions": versions()}
+    others = {name: version(name) for name in ("torch", "clustpy", "umap-learn") if find_spec(name.partition("-")[0])}
+    return {"processor": _processor(), "cores": os.cpu_count(), "versions": versions() | others}
 
 
 def _processor() -> str:

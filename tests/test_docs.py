@@ -1,7 +1,9 @@
 """Every command and setting is documented, and what the documents name exists."""
 
 import inspect
+import json
 import re
+import runpy
 from pathlib import Path
 
 from newfound import GMDGM
@@ -44,3 +46,9 @@ def test_what_the_table_of_symbols_names_exists():
     table = MODEL.partition("## Symbols")[2].partition("## ")[0]
     for name in re.findall(r"`([a-z_A-Z.]+)`", table):
         assert name.split(".")[-1] in source
+
+
+def test_the_page_of_benchmarks_shows_the_numbers_that_were_measured():
+    results = json.loads((ROOT / "benchmarks" / "results" / "benchmarks.json").read_text())
+    render = runpy.run_path(str(ROOT / "benchmarks" / "page.py"))["render"]
+    assert (ROOT / "benchmarks" / "results" / "benchmarks.md").read_text() == render(results)
