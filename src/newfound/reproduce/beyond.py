@@ -105,7 +105,7 @@ def _values_of(own: Results, dataset: str, method: str, n_classes: int):
 
 def ablation_table(results: Results, folder: Path) -> list[Path]:
     """Every variant on the same tasks, scored by labels that a user has."""
-    header = ["", "data", "all", "known", "hidden", "called known", "in use", "held-out ELBO", "seconds a seed"]
+    header = ["", "data", "choices", "all", "known", "hidden", "called known", "in use", "held-out ELBO", "seconds"]
     rows = []
     for variant in VARIANTS:
         of_variant = results.of_preset(variant)
@@ -126,11 +126,11 @@ def ablation_table(results: Results, folder: Path) -> list[Path]:
                 plain(Summary.of(values), 0 if i in (4, 6) else 1) if values else "–"
                 for i, values in enumerate(entries)
             ]
-            rows.append([variant, TITLES[dataset], *cells])
+            rows.append([variant, TITLES[dataset], str(len(entries[0])), *cells])
     caption = (
         "What each part is worth, by labels that a user has: of the known classes some (two of five, or one of three) "
         "are hidden on purpose, and a third of all labels is set aside and scored. all, hidden: many-to-one accuracy "
         "in %; known: share of rows in the component of their own class. called known: share of those rows that are "
-        "put in a known class's component, in %. Mean over two choices of the hidden classes."
+        "put in a known class's component, in %. Mean over so many choices of the hidden classes."
     )
     return write_table(folder / OWN, "ablation", caption, header, rows)
