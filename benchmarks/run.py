@@ -50,10 +50,12 @@ def _processor() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="which, if not all")
+    parser.add_argument("parts", nargs="*", help=f"which, if not all: {', '.join(PARTS)}")
     parser.add_argument("--all", action="store_true", help="steps of every batch size and both models")
     parser.add_argument("--keep", action="store_true", help="do not measure again what is saved")
     arguments = parser.parse_args()
+    for part in set(arguments.parts) - set(PARTS):
+        parser.error(f"there is no part {part!r}; parts are {', '.join(PARTS)}")
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "benchmarks.json"
     results = json.loads(path.read_text()) if path.exists() else {}
