@@ -77,9 +77,9 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         The weight, against alpha, of what missing labels tell: where labelled rows are rare among their like, a new
         class is probable. It supposes that the rows to label were picked at random among those of a known class; if
         they were not (one site only, easy cases first), set 0. Part of the warm start, and of no use without it.
-    smoothness : float or "auto"
+    smoothness : float
         The weight of virtual adversarial training, which keeps the boundaries of q(y | x) away from the rows and makes
-        a step longer. "auto" is 3 for GMDGM, 0 for SSVAE.
+        a step longer; 3 is a weight that makes itself felt.
     reach : float
         How far that looks around a row, as a share of the distance to the nearest other row of a batch.
     expectation : "gumbel" or "exact"
@@ -135,7 +135,6 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     _model: str
     _warms_up: bool
-    _auto_smoothness: float
 
     def __init__(
         self,
@@ -153,7 +152,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         known_mass: float = 0.5,
         alpha: float = 100.0,
         evidence: float = 0.3,
-        smoothness: float | Literal["auto"] = "auto",
+        smoothness: float = 0.0,
         reach: float = 0.1,
         expectation: Literal["gumbel", "exact"] = "gumbel",
         temperature: float = 0.5,
@@ -402,7 +401,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             learning_rate=self.learning_rate,
             alpha=self.alpha,
             evidence=self.evidence,
-            smoothness=self._auto_smoothness if self.smoothness == "auto" else float(self.smoothness),
+            smoothness=self.smoothness,
             reach=self.reach,
             labelled=min(1.0, MOST_OFTEN * (len(labels) - n_unlabelled) / max(n_unlabelled, 1)),
             temperature=self.temperature,
@@ -484,7 +483,6 @@ class GMDGM(DeepGenerativeClassifier):
 
     _model = "gmdgm"
     _warms_up = True
-    _auto_smoothness = 3.0
 
 
 class SSVAE(DeepGenerativeClassifier):
@@ -496,7 +494,6 @@ class SSVAE(DeepGenerativeClassifier):
 
     _model = "ssvae"
     _warms_up = False
-    _auto_smoothness = 0.0
 
 
 def split_rows(

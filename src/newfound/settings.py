@@ -15,7 +15,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "known_mass": (Number(0.001, 0.999),),
     "alpha": (Number(0, 1e6),),
     "evidence": (Number(0, 1_000),),
-    "smoothness": (Number(0, 1e6), OneOf(("auto",))),
+    "smoothness": (Number(0, 1e6),),
     "reach": (Number(0, 10),),
     "expectation": (OneOf(("gumbel", "exact")),),
     "temperature": (Number(0.01, 100),),

@@ -61,7 +61,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "without-evidence": {"evidence": 0.0},
     "alpha-1": {"alpha": 1.0},
     "mean-field": MEAN_FIELD,
-    "without-smoothness": {"smoothness": 0.0},
+    "with-smoothness": {"smoothness": 3.0},
 }
 
 
