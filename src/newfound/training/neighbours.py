@@ -17,7 +17,7 @@ from newfound.features import in_batches
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-ROWS_OF_GRAPH = 20_000
+ROWS_OF_GRAPH = 60_000
 NEIGHBOURS = 10
 PRINCIPAL_AXES = 50
 MODES = 20
