@@ -12,10 +12,7 @@ from newfound import GMDGM, SSVAE
 from newfound.labels import most_probable
 from newfound.training import Ending
 
-QUICK = {
-    **{"hidden": (16, 16), "latent_dim": 2, "max_epochs": 10, "warm_epochs": 5, "batch_size": 16, "random_state": 0},
-    "smoothness": 0.0,  # nothing here depends on it, and it takes a third longer to compile
-}
+QUICK = {"hidden": (16, 16), "latent_dim": 2, "max_epochs": 10, "warm_epochs": 5, "batch_size": 16, "random_state": 0}
 
 
 def blobs(n=120, d=5, k=4, seed=0):
@@ -59,9 +56,11 @@ def test_every_regime_follows_from_y_and_n_new(estimator, regime):
     assert np.isfinite(model.score_samples(X)).all()
 
 
-def test_it_finds_blobs_that_nobody_labelled():
+@pytest.mark.parametrize("smoothness", [0.0, 3.0])
+def test_it_finds_blobs_that_nobody_labelled(smoothness):
     X, truth = blobs(n=400)
-    model = GMDGM(n_new=2, random_state=0, hidden=(50, 50), max_epochs=40).fit(X, some_labels(truth))
+    model = GMDGM(n_new=2, random_state=0, hidden=(50, 50), max_epochs=40, smoothness=smoothness)
+    model.fit(X, some_labels(truth))
     from newfound.evaluation import evaluate
 
     evaluation = evaluate(truth, model.predict_component(X), 4, known=np.array([0, 1]))
