@@ -48,7 +48,7 @@ def _growth(ax: Any, part: dict[str, Any]) -> None:
     rows = [int(n) for n in part["rows"]]
     ax.loglog(rows, [fit["seconds"] for fit in part["rows"].values()], "o-", color=OURS)
     ax.set(
-        title=f"A pass of each phase: seconds ~ rows^{part['exponent_rows']}",
+        title=f"A pass of each phase: seconds ~ rows^{part['exponents']['rows']}",
         xlabel="rows of 50 columns",
         ylabel="seconds",
     )

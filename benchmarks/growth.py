@@ -1,9 +1,10 @@
-"""How seconds and memory of a fit grow with rows and with columns, each fit in a process of its own.
+"""How seconds and memory of a fit grow with rows, columns, components and seeds, each fit in a process of its own.
 
     python benchmarks/growth.py
 
-One pass in each phase, after a small fit of the same shape that compiles everything. The exponent is that of the power
-law through all sizes from 10,000 rows (100 columns) on: below, what is the same for every fit has the upper hand.
+One pass in each phase, after a small fit of the same shape that compiles everything. An exponent is that of the power
+law through all sizes but the smallest numbers of rows and of columns, where what is the same for every fit has the
+upper hand.
 Memory is the peak of the process; of `newfound predict`, which reads a file piece by piece, too.
 """
 
@@ -14,21 +15,27 @@ from typing import Any
 
 from measure import exponent, in_process
 
-ROWS = (1_000, 10_000, 100_000, 1_000_000)
-COLUMNS = (10, 100, 1_000)
+USUAL = {"rows": 10_000, "columns": 50, "components": 20, "seeds": 1}
+GROWING = {
+    "rows": (1_000, 10_000, 100_000, 1_000_000),
+    "columns": (10, 100, 1_000),
+    "components": (10, 50, 200),
+    "seeds": (1, 2, 4, 8),
+}
+TOO_SMALL = {"rows": 1_000, "columns": 10}  # to tell how seconds grow
 
 FIT = """
 import json, time
 import numpy as np
 from newfound import GMDGM
 rng = np.random.default_rng(0)
-n_rows, n_columns = {n_rows}, {n_columns}
+n_rows, n_columns = {rows}, {columns}
 truth = rng.integers(0, 10, n_rows)
 centres = 2 * rng.standard_normal((10, n_columns), dtype=np.float32)
 X = rng.standard_normal((n_rows, n_columns), dtype=np.float32) + centres[truth]
 y = np.where((truth < 5) & (rng.random(n_rows) < 0.2), truth, -1)
 y[:10] = np.arange(10) % 5
-fit = GMDGM(10, max_epochs=1, warm_epochs=1, random_state=0, progress=False)
+fit = GMDGM({components} - 5, n_runs={seeds}, max_epochs=1, warm_epochs=1, random_state=0, progress=False)
 first = min(n_rows, 6000)
 fit.fit(X[:first], y[:first])
 before = peak_gb()
@@ -50,20 +57,17 @@ print(json.dumps({{"peak_gb": peak_gb()}}))
 """
 
 
-def measure(rounds: int = 1) -> dict[str, Any]:
-    rows = {n: in_process(FIT.format(n_rows=n, n_columns=50)) for n in ROWS}
-    columns = {n: in_process(FIT.format(n_rows=10_000, n_columns=n)) for n in COLUMNS}
-    results = {
-        "rows": {str(n): _rounded(fit) for n, fit in rows.items()},
-        "columns": {str(n): _rounded(fit) for n, fit in columns.items()},
-        "exponent_rows": round(exponent(ROWS[1:], [rows[n]["seconds"] for n in ROWS[1:]]), 2),
-        "exponent_columns": round(exponent(COLUMNS[1:], [columns[n]["seconds"] for n in COLUMNS[1:]]), 2),
-        "streaming_peak_gb": streaming(),
-    }
-    for name in ("rows", "columns"):
-        for n, fit in results[name].items():
-            print(f"{int(n):>9,} {name}: {fit['seconds']:.1f} s, {fit['peak_gb']:.2f} GB")
-    print(f"seconds ~ rows^{results['exponent_rows']}, columns^{results['exponent_columns']}")
+def measure() -> dict[str, Any]:
+    results: dict[str, Any] = {"exponents": {}}
+    for what, sizes in GROWING.items():
+        fits = {n: in_process(FIT.format(**USUAL | {what: n})) for n in sizes}
+        enough = [n for n in sizes if n != TOO_SMALL.get(what)]
+        results[what] = {str(n): _rounded(fit) for n, fit in fits.items()}
+        results["exponents"][what] = round(exponent(enough, [fits[n]["seconds"] for n in enough]), 2)
+        for n, fit in fits.items():
+            print(f"{n:>9,} {what}: {fit['seconds']:.1f} s, {fit['peak_gb']:.2f} GB", flush=True)
+    print("seconds ~", ", ".join(f"{what}^{power}" for what, power in results["exponents"].items()))
+    results["streaming_peak_gb"] = streaming()
     print(f"newfound predict, peak by rows of the file: {results['streaming_peak_gb']}")
     return results
 

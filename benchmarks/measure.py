@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,6 @@ def in_process(code: str, **environment: str) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def exponent(sizes: list[float], values: list[float]) -> float:
+def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     """p of the power law value ~ size^p through the points."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])

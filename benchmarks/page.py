@@ -35,8 +35,13 @@ def _steps(part: dict[str, Any]) -> str:
         "## Steps\n\nnewfound's microseconds, the share of the machine's limit they reach, and how many times as long "
         "PyTorch takes.",
         _table(header, rows),
-        f"By number of components, against 10: {_pairs(part['components'])}.",
-        f"Four seeds in one program, against one seed, by batch: {_pairs(part['four_seeds'])}.",
+        f"By number of components, against 10: {_pairs(part['components'])}: "
+        f"microseconds ~ components^{part['exponent_components']}.",
+        *(
+            f"Seeds in one program, batch {batch}, against one: {_pairs(times)}: "
+            f"microseconds ~ seeds^{part['exponent_seeds'][batch]}."
+            for batch, times in part["seeds"].items()
+        ),
         f"Host work as a share of a chunk, by batch: {_pairs(part['host_share'], '.1%')}.",
     ]
     return "\n\n".join(more)
@@ -55,14 +60,16 @@ def _prediction(part: dict[str, Any]) -> str:
 def _growth(part: dict[str, Any]) -> str:
     rows = (
         [f"{int(n):,} {what}", f"{fit['seconds']:.1f}", f"{fit['peak_gb']:.2f}", f"{fit['added_gb']:.2f}"]
-        for what in ("rows", "columns")
+        for what in part["exponents"]
         for n, fit in part[what].items()
     )
+    powers = ", ".join(f"{what}^{power}" for what, power in part["exponents"].items())
     return "\n\n".join(
         [
-            "## Growth\n\nOne pass in each phase of a fit: 50 columns, or 10,000 rows.",
+            "## Growth\n\nOne pass in each phase of a fit: 10,000 rows, 50 columns, 20 components and one seed, "
+            "but for what grows.",
             _table(["", "seconds", "GB at the peak", "of them for this fit"], rows),
-            f"Seconds ~ rows^{part['exponent_rows']}, columns^{part['exponent_columns']}.",
+            f"Seconds ~ {powers}.",
             f"`newfound predict`, GB at the peak by rows of the file: {_pairs(part['streaming_peak_gb'])}.",
         ]
     )

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from measure import Run, copy_run, in_turn, product_run
+from measure import Run, copy_run, exponent, in_turn, product_run
 
 from newfound.features import Scaling
 from newfound.models import Architecture, log_prior
@@ -41,7 +41,7 @@ class Shape(NamedTuple):
 
     @property
     def is_asked_for(self) -> bool:
-        """Whether a goal is set for it: these are compared with every contender."""
+        """Whether a goal is set for it: these are measured in more rounds."""
         return self.model == "gmdgm" and self.batch <= 64
 
 
@@ -108,7 +108,7 @@ def torch_steps(shape: Shape, how: str) -> Run:
 def contenders(shape: Shape) -> dict[str, Run]:
     runs = {"newfound": newfound_steps(shape)}
     if HAS_TORCH:
-        hows = ("eager", "fused", "compiled", "enumerating") if shape.is_asked_for else ("fused",)
+        hows = ("eager", "fused", "compiled", *(["enumerating"] if shape.model == "gmdgm" else []))
         runs |= {f"torch {how}": torch_steps(shape, how) for how in hows}
     return runs
 
@@ -151,23 +151,38 @@ def measure(is_full: bool = False, rounds: int = 5) -> dict[str, Any]:
     for shape in ALL if is_full else GOALS:
         steps.append(measure_shape(shape, rounds if shape.is_asked_for else 2))
         print(_line(steps[-1]), flush=True)
-    by_components = {k: newfound_steps(Shape("gmdgm", "mnist", 64, 200, n_components=k)) for k in (10, 45, 100, 200)}
-    by_seeds = {
-        f"{batch} x {n}": newfound_steps(Shape("gmdgm", "mnist", batch, 200), n)
-        for batch in (4, 64, 256)
-        for n in (1, 4)
-    }
-    components, seeds = in_turn(by_components, rounds), in_turn(by_seeds, rounds)
     result = {
         "steps": steps,
-        "components": {str(k): round(took / components[10], 2) for k, took in components.items()},
-        "four_seeds": {str(b): round(seeds[f"{b} x 4"] / seeds[f"{b} x 1"], 2) for b in (4, 64, 256)},
+        **more_components(rounds),
+        **more_seeds(rounds),
         "host_share": {str(b): round(host_share(Shape("gmdgm", "mnist", b, 200), rounds), 3) for b in (4, 64)},
     }
-    print(f"a step by number of components, against 10: {result['components']}")
-    print(f"4 seeds in one program, against 1, by batch: {result['four_seeds']}")
-    print(f"host work, as a share of a chunk, by batch: {result['host_share']}")
+    for name, value in result.items():
+        if name != "steps":
+            print(f"{name.replace('_', ' ')}: {value}")
     return result
+
+
+def more_components(rounds: int, sizes: tuple[int, ...] = (10, 45, 100, 200)) -> dict[str, Any]:
+    """A step by its number of components, against the smallest."""
+    seconds = in_turn({k: newfound_steps(Shape("gmdgm", "mnist", 64, 200, n_components=k)) for k in sizes}, rounds)
+    return {
+        "components": {str(k): round(seconds[k] / seconds[sizes[0]], 2) for k in sizes},
+        "exponent_components": round(exponent(sizes, [seconds[k] for k in sizes]), 2),
+    }
+
+
+def more_seeds(
+    rounds: int, batches: tuple[int, ...] = (4, 64, 256), sizes: tuple[int, ...] = (1, 2, 4)
+) -> dict[str, Any]:
+    """For each batch size, a step of several seeds in one program, against one seed."""
+    seconds = {
+        b: in_turn({n: newfound_steps(Shape("gmdgm", "mnist", b, 200), n) for n in sizes}, rounds) for b in batches
+    }
+    return {
+        "seeds": {str(b): {str(n): round(took[n] / took[1], 2) for n in sizes} for b, took in seconds.items()},
+        "exponent_seeds": {str(b): round(exponent(sizes, [took[n] for n in sizes]), 2) for b, took in seconds.items()},
+    }
 
 
 def _line(step: dict[str, Any]) -> str:
