@@ -4,7 +4,7 @@ If the rows to label were picked at random among those of the known classes, lab
 of a known class only, and absent among rows of a new one (Elkan and Noto, 2008). Two kinds of judges measure that
 density, each from labels other than the row's own: forests that tell which rows were labelled, and as what; and walks
 among neighbours, by the labels they end on. Which of the known classes a row is like is judged by a logistic regression
-as well. What a judge is worth is how well it foretold the labels there are.
+as well. What a judge is worth is what it adds to the others in foretelling the labels there are.
 """
 
 from typing import NamedTuple
@@ -25,6 +25,8 @@ FOLDS = 5  # of labels, so that a labelled row is judged by others
 LABELS_TO_REGRESS_ON = 5_000
 LENGTH = 7.0  # of a row to be regressed on, against a penalty of 1
 DOUBT = 0.01  # of an answer: it is taken for that of all rows
+TRUST = 1.0  # in each judge beforehand: as if it had foretold so many rows that no other did
+LABELS_OF_ALL_ROWS = 30.0  # what all rows say of a class's rate of labels counts like so many of its labels
 
 
 class Views(NamedTuple):
@@ -46,22 +48,35 @@ def weigh_labels(views: Views, labels: np.ndarray, n_known: int, seed: int, *, a
     classes = [_shares(density[:, :n_known], labels) for density in densities]
     if n_known > 1:
         classes.append(_by_regression(views, labels, n_known, seed))
-    which = _of_the_best([_with_doubt(_normalised(shares), labels) for shares in classes], labels)
+    which = _pooled([_with_doubt(_normalised(shares), labels) for shares in classes], labels)
     if all_known:
         return which.astype(np.float32)
-    density = _of_the_best(densities, outcomes)[:, :n_known]
+    density = _pooled(densities, outcomes)[:, :n_known]
     is_known = np.minimum(_shares(density, labels).sum(axis=1, keepdims=True), 1.0)
     return (is_known * which).astype(np.float32)
 
 
-def _of_the_best(answers: list[np.ndarray], outcomes: np.ndarray) -> np.ndarray:
-    """The mean over judges, weighed by the likelihood each gave to the outcomes that are known (not negative).
+def _pooled(answers: list[np.ndarray], outcomes: np.ndarray) -> np.ndarray:
+    """The mean over judges, weighed so that together they foretell the known outcomes (not negative) best.
 
-    With many labels the best judge decides alone; with few, those that are nearly as good have a say.
+    The weights w maximise Σ_rows log Σ_judges w · p(outcome) + TRUST Σ_judges log w: with many labels a judge counts
+    for what it adds to the others; with few, all have a say.
     """
+    from scipy.optimize import minimize
+    from scipy.special import softmax
+
     rows = np.flatnonzero(outcomes >= 0)
-    scores = np.array([np.log(_normalised(answer[rows])[range(len(rows)), outcomes[rows]]).sum() for answer in answers])
-    return np.average(answers, axis=0, weights=np.exp(scores - scores.max()))
+    foretold = np.array([_normalised(answer[rows])[range(len(rows)), outcomes[rows]] for answer in answers], float)
+
+    def loss(logits: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = softmax(logits)
+        together = weights @ foretold
+        slope = foretold @ (1 / together) + TRUST / weights
+        value = np.log(together).sum() + TRUST * np.log(weights).sum()
+        return -value, -weights * (slope - weights @ slope)
+
+    logits = minimize(loss, np.zeros(len(answers)), jac=True, method="L-BFGS-B").x
+    return np.average(answers, axis=0, weights=softmax(logits))
 
 
 def _normalised(answer: np.ndarray) -> np.ndarray:
@@ -152,10 +167,14 @@ def _nothing(truth: np.ndarray, predicted: np.ndarray) -> float:
 def _label_rates(density: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The share of each class's rows that have a label: how dense its labels are around its labelled rows.
 
-    Where a class is mixed with others this is too low, never too high: the side on which a known row stays known.
+    Where labels are few, which rows have one is chance; so the mean around all rows is taken in, each as probably
+    labelled as the density says. Where a class is mixed with others both are too low, never too high: the side on which
+    a known row stays known.
     """
     is_labelled = labels != UNLABELLED
     around = density[is_labelled, labels[is_labelled]]
     counts = np.bincount(labels[is_labelled], minlength=density.shape[1])
-    rates = np.bincount(labels[is_labelled], around, minlength=density.shape[1]) / np.maximum(counts, 1)
+    around_labels = np.bincount(labels[is_labelled], around, minlength=density.shape[1])
+    around_rows = np.square(density).sum(axis=0) / np.maximum(density.sum(axis=0), 1e-12)
+    rates = (around_labels + LABELS_OF_ALL_ROWS * around_rows) / (counts + LABELS_OF_ALL_ROWS)
     return np.maximum(rates, np.maximum(counts, 1) / len(labels))  # the average: as if all rows were of the class

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 ROWS_OF_GRAPH = 60_000
 NEIGHBOURS = 10
 PRINCIPAL_AXES = 50
-MODES = 20
+MODES = 20  # in so many, groups that touch lie apart, however few they are
+MOST_MODES = 40
+ROWS_PER_MODE = 50  # at least: what fewer rows make up beyond the number of groups is noise
+GAP = 1.5  # between the speeds of two modes: groups as many as the slower ones are then apart in these alone
 MOST_ROUNDS = 500  # of solving for where walks end
 PRECISION = 1e-3
+TINY = 1e-6  # a speed that is none
 
 
 class Graph(NamedTuple):
@@ -56,9 +60,18 @@ def join_neighbours(views: Sequence[np.ndarray], seed: int) -> Graph:
     return Graph(_by_shared_neighbours(weights), belonging)
 
 
-def coordinates(graph: Graph, n_modes: int) -> np.ndarray:
-    """Every row's place along the slowest modes of the graph, at distance 1 from the origin."""
-    return _of_length_1(graph.belonging @ _modes(graph.weights, n_modes))
+def coordinates(graph: Graph, n_groups: int) -> np.ndarray:
+    """Every row's place along the slowest modes of the graph, slowest first, at distance 1 from the origin.
+
+    Where there is a gap after as many modes as there are groups, these tell them apart, whatever their shape. Where
+    there is none, groups touch and the first modes are taken up by a few odd rows: then it takes more of them.
+    """
+    n_useful = min(MODES, graph.weights.shape[0] // ROWS_PER_MODE)
+    n_modes = min(max(n_groups, n_useful), MOST_MODES)
+    speeds, modes = _modes(graph.weights, n_modes)
+    if n_groups < len(speeds) and speeds[n_groups] > GAP * speeds[n_groups - 1]:
+        modes = modes[:, :n_groups]
+    return of_length_1(graph.belonging @ of_length_1(modes))
 
 
 def averages_of_walks(graph: Graph, values: np.ndarray, staying: float) -> np.ndarray:
@@ -124,8 +137,8 @@ def _by_shared_neighbours(graph: "csr_array") -> "csr_array":
     return (graph @ graph).multiply(graph > 0) + graph
 
 
-def _modes(graph: "csr_array", n_modes: int) -> np.ndarray:
-    """The leading eigenvectors of D^-½ W D^-½, each row scaled to length 1.
+def _modes(graph: "csr_array", n_modes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenvectors of D^-½ W D^-½ with the greatest eigenvalues λ, greatest first, and 1 − λ, how fast each decays.
 
     Parts of a graph that nothing joins have the same eigenvalue, 1; all their vectors are found only in double
     precision and to the last digit.
@@ -137,9 +150,13 @@ def _modes(graph: "csr_array", n_modes: int) -> np.ndarray:
     shrink = diags_array(1 / np.sqrt(np.maximum(graph.sum(axis=1), 1e-12)))
     normalised = (shrink @ graph @ shrink).astype(float)
     if n_modes >= n_rows - 1:
-        return _of_length_1(np.linalg.eigh(normalised.toarray())[1][:, ::-1][:, :n_modes])
-    return _of_length_1(eigsh(normalised, n_modes, which="LA", v0=np.ones(n_rows))[1])
+        eigenvalues, modes = np.linalg.eigh(normalised.toarray())
+    else:
+        eigenvalues, modes = eigsh(normalised, n_modes, which="LA", v0=np.ones(n_rows))
+    slowest = slice(None, -n_modes - 1, -1)
+    return np.maximum(1 - eigenvalues[slowest], TINY), modes[:, slowest]
 
 
-def _of_length_1(points: np.ndarray) -> np.ndarray:
+def of_length_1(points: np.ndarray) -> np.ndarray:
+    """Every point moved to distance 1 from the origin."""
     return points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)

@@ -8,8 +8,7 @@ be learned, and the columns alone must do.
 """
 
 import warnings
-from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,13 +20,23 @@ from newfound.models import DeepGenerativeModel
 from newfound.models.objective import UNLABELLED
 from newfound.training.edges import edges
 from newfound.training.evidence import Views, weigh_labels
-from newfound.training.neighbours import MODES, coordinates, join_neighbours, principal_axes
+from newfound.training.neighbours import (
+    MODES,
+    coordinates,
+    join_neighbours,
+    of_length_1,
+    principal_axes,
+)
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
 
 ROWS_FOR_SHAPING = 5_000  # to train on: with fewer, clusters of columns are the better guess
 LABELS_PER_CLUSTER = 3  # expected in a cluster of a known class: enough to tell it from a new one
 ROWS_TO_CLUSTER = 20_000  # clusters are found on a sample of so many rows
 ROWS_PER_SHAPE = 10  # and dimension, for each cluster: fewer cannot tell its shape, only its centre
 KMEANS_STARTS = 10
+SMALLEST_GROUP = 0.1  # of what a new component would hold if all were alike: a smaller one is not worth a component
 
 
 class Place(NamedTuple):
@@ -98,11 +107,13 @@ def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: boo
         axes = _axes(rows, seed)
     if by == "neighbours":
         graph = join_neighbours([axes] if rows.where is None else [axes, _standardised(rows.where.mean)], seed)
-        space = coordinates(graph, min(MODES, n_known + n_new))
+        space = coordinates(graph, n_known + n_new)
+        rough_space = of_length_1(space[:, :MODES])
     else:
         space = _scaled(rows.X, rows.scaling) if rows.where is None else _standardised(rows.where.mean)
+        rough_space = space
     if n_known and weighs_labels:
-        views = Views(rows.X, axes, space, graph)
+        views = Views(rows.X, axes, rough_space, graph)
         shares = weigh_labels(views, labels, n_known, seed, all_known=n_new == 0)
         guesses = np.where(shares.sum(axis=1) >= 0.5, shares.argmax(axis=1), UNLABELLED)
     else:
@@ -112,8 +123,10 @@ def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: boo
     if len(rest) < n_new:  # labels everywhere: the new components begin among all rows without one
         rest = np.flatnonzero(labels == UNLABELLED)
     if n_new:
-        cut = partial(_cluster, starts=KMEANS_STARTS, has_shapes=by == "distances")
-        guesses[rest] = n_known + cut(space, rest, n_new, seed)
+        has_shapes = by == "distances"
+        smallest = 0.0 if has_shapes else SMALLEST_GROUP
+        clusters = _cluster(space, rest, n_new, seed, starts=KMEANS_STARTS, smallest=smallest, has_shapes=has_shapes)
+        guesses[rest] = n_known + clusters
     return Start(np.where(labels == UNLABELLED, guesses, labels), shares)
 
 
@@ -152,10 +165,16 @@ def _known_where_labels_gather(Z: np.ndarray, labels: np.ndarray, n_known: int, 
 
 
 def _cluster(
-    Z: np.ndarray, rows: np.ndarray, n_clusters: int, seed: int, starts: int = 1, has_shapes: bool = False
+    Z: np.ndarray,
+    rows: np.ndarray,
+    n_clusters: int,
+    seed: int,
+    *,
+    starts: int = 1,
+    smallest: float = 0.0,
+    has_shapes: bool = False,
 ) -> np.ndarray:
     """The cluster of each of the given rows: by k-means and, if clusters have shapes, by a Gaussian mixture."""
-    from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
@@ -164,9 +183,29 @@ def _cluster(
     n_clusters = min(n_clusters, len(sample))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters, or not quite settled
-        clusters = KMeans(n_clusters, n_init=starts, random_state=seed % 2**32).fit(Z[sample])
+        clusters = _k_means(Z[sample], n_clusters, seed, starts, smallest)
         if has_shapes and len(sample) >= ROWS_PER_SHAPE * Z.shape[1] * n_clusters:
             clusters = GaussianMixture(
                 n_clusters, means_init=clusters.cluster_centers_, reg_covar=1e-3, random_state=seed % 2**32
             ).fit(Z[sample])
     return clusters.predict(Z[rows])
+
+
+def _k_means(points: np.ndarray, n_clusters: int, seed: int, starts: int, smallest: float) -> "KMeans":
+    """Clusters of which none has less than the share `smallest` of the mean number of points.
+
+    Odd points that are far from all others would take a cluster for a handful of them, and training would lose it. They
+    are left out, and belong to the nearest of the clusters that the others make.
+    """
+    from sklearn.cluster import KMeans
+
+    fewest = smallest * len(points) / n_clusters
+    while True:
+        clusters = KMeans(n_clusters, n_init=starts, random_state=seed % 2**32).fit(points)
+        is_small = np.bincount(clusters.labels_, minlength=n_clusters) < fewest
+        if not is_small.any():
+            return clusters
+        rest = points[~is_small[clusters.labels_]]
+        if len(np.unique(rest, axis=0)) < n_clusters:
+            return clusters
+        points = rest
