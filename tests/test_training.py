@@ -11,9 +11,9 @@ from newfound.models.objective import UNLABELLED, Expectation
 from newfound.models.randomness import key_of
 from newfound.training import Ending, Plan, TrainingData, train
 from newfound.training.batches import BatchStream, ShuffledStream, prefetch
-from newfound.training.evidence import Views, weigh_labels
+from newfound.training.evidence import Views, pooled, weigh_labels
 from newfound.training.neighbours import averages_of_walks, coordinates, join_neighbours
-from newfound.training.warm_start import Positions, Rows, find_start, places
+from newfound.training.warm_start import Positions, Rows, cluster, find_start, places
 
 D_X, N_KNOWN, N_NEW = 4, 2, 2
 
@@ -267,6 +267,32 @@ def test_groups_that_nothing_joins_are_all_told_apart():
     np.testing.assert_allclose(np.abs(centres @ centres.T), np.eye(10), atol=0.05)
 
 
+def test_groups_that_touch_take_more_modes_than_there_are_groups():
+    X = np.random.default_rng(0).standard_normal((1500, 5)).astype("f4")  # no gap after any mode
+    graph = join_neighbours([X], seed=0)
+    assert coordinates(graph, 3).shape == (1500, 20)
+    assert coordinates(graph, 30).shape == (1500, 30)
+    assert coordinates(graph, 100).shape == (1500, 40)
+    few = join_neighbours([X[:150]], seed=0)
+    assert coordinates(few, 4).shape == (150, 4)
+
+
+def test_no_component_is_spent_on_a_handful_of_odd_rows():
+    rng = np.random.default_rng(0)
+    centres = np.repeat([[0, 0], [4, 0], [200, 200], [-300, 0]], [500, 500, 3, 1], axis=0)
+    X = (centres + rng.standard_normal(centres.shape)).astype("f4")
+    clusters = cluster(X, np.arange(len(X)), 2, seed=0, starts=3, smallest=0.1)
+    assert np.bincount(clusters).min() > 400
+    assert len(clusters) == len(X)
+    assert np.bincount(cluster(X, np.arange(len(X)), 2, seed=0)).min() < 10  # what it would be without
+
+
+def test_an_odd_row_has_a_component_where_there_is_nothing_else_to_cut():
+    X = np.repeat([[0.0, 0.0], [9.0, 9.0]], [50, 1], axis=0).astype("f4")
+    clusters = cluster(X, np.arange(51), 2, seed=0, smallest=0.5)
+    assert np.bincount(clusters).tolist() in ([50, 1], [1, 50])
+
+
 def test_a_row_beside_the_sample_lies_where_its_neighbours_lie(monkeypatch):
     X, _, truth = blobs(800)
     monkeypatch.setattr("newfound.training.neighbours.ROWS_OF_GRAPH", 200)
@@ -323,6 +349,28 @@ def test_a_few_labels_in_each_group_name_all_of_it():
     shares = weigh_labels(Views(X, X, X, graph), labels, N_KNOWN, seed=0)
     assert (shares.argmax(axis=1) == truth)[truth < N_KNOWN].mean() > 0.95
     assert shares[truth >= N_KNOWN].sum(axis=1).mean() < 0.1
+
+
+def test_judges_are_weighed_by_what_each_adds_to_the_others():
+    outcomes = np.repeat([0, 1, 2], 200)
+    knows_0, knows_1, knows_nothing = (np.full((600, 3), 1 / 3) for _ in range(3))
+    knows_0[:200], knows_0[200:] = [0.98, 0.01, 0.01], [0.02, 0.49, 0.49]
+    knows_1[200:400], knows_1[:200], knows_1[400:] = [0.01, 0.98, 0.01], [0.49, 0.02, 0.49], [0.49, 0.02, 0.49]
+    answer = pooled([knows_0, knows_1, knows_nothing], outcomes)
+    np.testing.assert_allclose(answer.sum(axis=1), 1)
+    right = answer[np.arange(600), outcomes]
+    assert (right[:400] > 0.6).all()  # either alone gives half to one of them
+    alone = pooled([knows_0, knows_nothing], outcomes)
+    assert np.abs(alone - knows_0).max() < 0.03
+
+
+def test_few_labels_do_not_decide_which_judge_is_right():
+    sure, unsure = np.tile([0.9, 0.1], (50, 1)), np.tile([0.6, 0.4], (50, 1))
+    outcomes = np.full(50, UNLABELLED)
+    outcomes[:2] = 0
+    answer = pooled([sure, unsure], outcomes)
+    assert (answer[:, 0] > 0.65).all()
+    assert (answer[:, 0] < 0.85).all()
 
 
 def test_evidence_leaves_ambiguous_rows_in_doubt():

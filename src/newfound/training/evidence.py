@@ -48,15 +48,15 @@ def weigh_labels(views: Views, labels: np.ndarray, n_known: int, seed: int, *, a
     classes = [_shares(density[:, :n_known], labels) for density in densities]
     if n_known > 1:
         classes.append(_by_regression(views, labels, n_known, seed))
-    which = _pooled([_with_doubt(_normalised(shares), labels) for shares in classes], labels)
+    which = pooled([_with_doubt(_normalised(shares), labels) for shares in classes], labels)
     if all_known:
         return which.astype(np.float32)
-    density = _pooled(densities, outcomes)[:, :n_known]
+    density = pooled(densities, outcomes)[:, :n_known]
     is_known = np.minimum(_shares(density, labels).sum(axis=1, keepdims=True), 1.0)
     return (is_known * which).astype(np.float32)
 
 
-def _pooled(answers: list[np.ndarray], outcomes: np.ndarray) -> np.ndarray:
+def pooled(answers: list[np.ndarray], outcomes: np.ndarray) -> np.ndarray:
     """The mean over judges, weighed so that together they foretell the known outcomes (not negative) best.
 
     The weights w maximise Σ_rows log Σ_judges w · p(outcome) + TRUST Σ_judges log w: with many labels a judge counts

@@ -125,7 +125,7 @@ def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: boo
     if n_new:
         has_shapes = by == "distances"
         smallest = 0.0 if has_shapes else SMALLEST_GROUP
-        clusters = _cluster(space, rest, n_new, seed, starts=KMEANS_STARTS, smallest=smallest, has_shapes=has_shapes)
+        clusters = cluster(space, rest, n_new, seed, starts=KMEANS_STARTS, smallest=smallest, has_shapes=has_shapes)
         guesses[rest] = n_known + clusters
     return Start(np.where(labels == UNLABELLED, guesses, labels), shares)
 
@@ -157,14 +157,14 @@ def _known_where_labels_gather(Z: np.ndarray, labels: np.ndarray, n_known: int, 
     is_labelled = labels != UNLABELLED
     n_components = n_known + n_new
     n_clusters = min(max(int(is_labelled.sum()) // LABELS_PER_CLUSTER, n_components), 4 * n_components)
-    clusters = _cluster(Z, np.arange(len(Z)), n_clusters, seed)
+    clusters = cluster(Z, np.arange(len(Z)), n_clusters, seed)
     counts = np.zeros((clusters.max() + 1, n_known))
     np.add.at(counts, (clusters[is_labelled], labels[is_labelled]), 1)
     share = counts.sum(axis=1) / np.maximum(np.bincount(clusters), 1)
     return np.where(share >= is_labelled.mean() / 2, counts.argmax(axis=1), UNLABELLED)[clusters]
 
 
-def _cluster(
+def cluster(
     Z: np.ndarray,
     rows: np.ndarray,
     n_clusters: int,
