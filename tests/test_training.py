@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from newfound.features import Scaling
 from newfound.models import MODELS, Architecture, log_prior
@@ -275,6 +276,21 @@ def test_groups_that_touch_take_more_modes_than_there_are_groups():
     assert coordinates(graph, 100).shape == (1500, 40)
     few = join_neighbours([X[:150]], seed=0)
     assert coordinates(few, 4).shape == (150, 4)
+
+
+@pytest.mark.parametrize("n_found", [0, 2])
+def test_modes_that_cannot_be_found_are_done_without(n_found, monkeypatch):
+    X, _, _ = blobs(1200)
+    graph = join_neighbours([X], seed=0)
+
+    def some_found(matrix, n, **how):
+        found = eigsh(matrix, n_found, **how) if n_found else (np.zeros(0), np.zeros((len(X), 0)))
+        raise ArpackNoConvergence("no convergence", *found)
+
+    monkeypatch.setattr("scipy.sparse.linalg.eigsh", some_found)
+    where = coordinates(graph, 4)
+    assert where.shape == (1200, max(n_found, 1))
+    assert np.isfinite(where).all()
 
 
 def test_no_component_is_spent_on_a_handful_of_odd_rows():

@@ -27,6 +27,7 @@ GAP = 1.5  # between the speeds of two modes: groups as many as the slower ones 
 MOST_ROUNDS = 500  # of solving for where walks end
 PRECISION = 1e-3
 TINY = 1e-6  # a speed that is none
+ROWS_TO_SOLVE_AT_ONCE = 1_000  # a matrix of so many takes no longer whole
 
 
 class Graph(NamedTuple):
@@ -141,20 +142,31 @@ def _modes(graph: "csr_array", n_modes: int) -> tuple[np.ndarray, np.ndarray]:
     """The eigenvectors of D^-½ W D^-½ with the greatest eigenvalues λ, greatest first, and 1 − λ, how fast each decays.
 
     Parts of a graph that nothing joins have the same eigenvalue, 1; all their vectors are found only in double
-    precision and to the last digit.
+    precision and to the last digit. Where there are very many such parts, some vectors may still be missing.
     """
     from scipy.sparse import diags_array
-    from scipy.sparse.linalg import eigsh
 
-    n_rows = graph.shape[0]
     shrink = diags_array(1 / np.sqrt(np.maximum(graph.sum(axis=1), 1e-12)))
     normalised = (shrink @ graph @ shrink).astype(float)
-    if n_modes >= n_rows - 1:
+    if graph.shape[0] <= ROWS_TO_SOLVE_AT_ONCE:
         eigenvalues, modes = np.linalg.eigh(normalised.toarray())
     else:
-        eigenvalues, modes = eigsh(normalised, n_modes, which="LA", v0=np.ones(n_rows))
-    slowest = slice(None, -n_modes - 1, -1)
+        eigenvalues, modes = _greatest(normalised, n_modes)
+    slowest = np.argsort(-eigenvalues)[:n_modes]
     return np.maximum(1 - eigenvalues[slowest], TINY), modes[:, slowest]
+
+
+def _greatest(matrix: "csr_array", n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The greatest eigenvalues of a symmetric matrix and their vectors: n of them, or those that could be found."""
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    n_rows = matrix.shape[0]
+    try:
+        return eigsh(matrix, n, which="LA", v0=np.ones(n_rows))
+    except ArpackNoConvergence as some:
+        if len(some.eigenvalues):
+            return some.eigenvalues, some.eigenvectors
+        return np.ones(1), np.ones((n_rows, 1))
 
 
 def of_length_1(points: np.ndarray) -> np.ndarray:

@@ -102,18 +102,9 @@ class Start(NamedTuple):
 
 def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: bool, seed: int) -> Start:
     """Guess a label for every row without one: a known class where labels gather, a new component elsewhere."""
-    labels, graph = rows.labels, None
-    if by == "neighbours" or weighs_labels:
-        axes = _axes(rows, seed)
-    if by == "neighbours":
-        graph = join_neighbours([axes] if rows.where is None else [axes, _standardised(rows.where.mean)], seed)
-        space = coordinates(graph, n_known + n_new)
-        rough_space = of_length_1(space[:, :MODES])
-    else:
-        space = _scaled(rows.X, rows.scaling) if rows.where is None else _standardised(rows.where.mean)
-        rough_space = space
-    if n_known and weighs_labels:
-        views = Views(rows.X, axes, rough_space, graph)
+    labels = rows.labels
+    space, views = _look(rows, n_known + n_new, by, weighs_labels, seed)
+    if n_known and views is not None:
         shares = weigh_labels(views, labels, n_known, seed, all_known=n_new == 0)
         guesses = np.where(shares.sum(axis=1) >= 0.5, shares.argmax(axis=1), UNLABELLED)
     else:
@@ -128,6 +119,17 @@ def find_start(rows: Rows, n_known: int, n_new: int, by: str, weighs_labels: boo
         clusters = cluster(space, rest, n_new, seed, starts=KMEANS_STARTS, smallest=smallest, has_shapes=has_shapes)
         guesses[rest] = n_known + clusters
     return Start(np.where(labels == UNLABELLED, guesses, labels), shares)
+
+
+def _look(rows: Rows, n_groups: int, by: str, weighs_labels: bool, seed: int) -> tuple[np.ndarray, Views | None]:
+    """The space in which rows are cut into components, and the views by which labels are weighed, if they are."""
+    if by == "distances":
+        space = _scaled(rows.X, rows.scaling) if rows.where is None else _standardised(rows.where.mean)
+        return space, Views(rows.X, _axes(rows, seed), space, None) if weighs_labels else None
+    axes = _axes(rows, seed)
+    graph = join_neighbours([axes] if rows.where is None else [axes, _standardised(rows.where.mean)], seed)
+    space = coordinates(graph, n_groups)
+    return space, Views(rows.X, axes, of_length_1(space[:, :MODES]), graph) if weighs_labels else None
 
 
 def _axes(rows: Rows, seed: int) -> np.ndarray:
