@@ -1,15 +1,44 @@
-"""newfound classifies the classes you labelled and discovers the ones you didn't."""
+"""newfound classifies the classes you labelled and discovers the ones you didn't.
+
+What is listed here is public; every other module is internal and may change.
+"""
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from newfound.estimator import GMDGM, SSVAE
-    from newfound.storage import load
+    from newfound.config import Config
+    from newfound.data import read_dataset
+    from newfound.errors import DataError
+    from newfound.estimator import GMDGM, SSVAE, load
+    from newfound.evaluation import evaluate
+    from newfound.masking import mask_labels
+    from newfound.runs import open_run
 
 __version__ = "0.1.0"
-__all__ = ["GMDGM", "SSVAE", "__version__", "load"]
+__all__ = [
+    "GMDGM",
+    "SSVAE",
+    "Config",
+    "DataError",
+    "__version__",
+    "evaluate",
+    "load",
+    "mask_labels",
+    "open_run",
+    "read_dataset",
+]
 
-_HOME = {"GMDGM": "newfound.estimator", "SSVAE": "newfound.estimator", "load": "newfound.storage"}
+_HOME = {
+    "GMDGM": "newfound.estimator",
+    "SSVAE": "newfound.estimator",
+    "Config": "newfound.config",
+    "DataError": "newfound.errors",
+    "evaluate": "newfound.evaluation",
+    "load": "newfound.estimator",
+    "mask_labels": "newfound.masking",
+    "open_run": "newfound.runs",
+    "read_dataset": "newfound.data",
+}
 
 
 def __getattr__(name: str) -> Any:

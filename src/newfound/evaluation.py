@@ -1,16 +1,19 @@
-"""How well components agree with true classes. Every number has its exact name, and none of them picks a model.
+"""How well predictions agree with true classes. Every metric has its exact name, and none of them picks a model.
 
-many-to-one accuracy
-    Each component stands for the true class most common in it (the paper's ACC, also called purity). It can only grow
-    with the number of components.
-one-to-one accuracy
-    Each class is given at most one component, so that as many rows as possible agree (the Hungarian method); rows of
-    components left over count as wrong. It is what the literature on category discovery reports.
+many-to-one accuracy (purity)
+    Each predicted class stands for the true class most common in it (the paper's ACC). It can only grow with the number
+    of predicted classes.
+one-to-one accuracy (Hungarian)
+    Each true class is given at most one predicted class, so that as many rows as possible agree; rows of predicted
+    classes left over count as wrong. It is what the literature on category discovery reports.
 
-Both are given for all rows and, *under the same mapping*, for the rows whose true class is known or new.
+Both are given for all rows and, *under the same mapping*, for the rows whose true class is known or new. What is predicted
+may be the classes of a model or, in the paper's tables, its components.
 """
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,54 +27,82 @@ class Accuracy:
     new: float
 
 
-@dataclass(frozen=True)
+class Certainty(NamedTuple):
+    """What a model said of each row besides its class, for the metrics that need it."""
+
+    probability: np.ndarray  # of the predicted class
+    is_right: np.ndarray  # whether it has the name of the true class
+    entropy: np.ndarray  # of q(y | x)
+    is_known: np.ndarray  # whether the true class is known
+
+
+@dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A comparison of true classes with the components a model put the rows in."""
+    """A comparison of true classes with predicted ones."""
 
     classes: np.ndarray  # the true classes, sorted
-    counts: np.ndarray  # (true classes, components): the rows of each pair
-    many_to_one: Accuracy
-    one_to_one: Accuracy
-    many_to_one_class: np.ndarray  # for each component, the position in `classes` it stands for; −1 where it is empty
+    predicted: np.ndarray  # the predicted classes, also those without a row
+    counts: np.ndarray  # (classes, predicted): the rows of each pair
+    is_known: np.ndarray  # one flag for each true class
+    certainty: Certainty | None = None
+
+    @property
+    def majority(self) -> np.ndarray:
+        """For each predicted class, the position of the true class most common in it; −1 where it is empty."""
+        return many_to_one(self.counts)
+
+    @property
+    def many_to_one(self) -> Accuracy:
+        return _accuracy(self.counts, self.majority, self.is_known)
+
+    @property
+    def one_to_one(self) -> Accuracy:
+        return _accuracy(self.counts, one_to_one(self.counts), self.is_known)
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Every metric by its exact name."""
-        accuracies = {
-            f"{name} accuracy, {group}": getattr(accuracy, group)
-            for name, accuracy in (("many-to-one", self.many_to_one), ("one-to-one", self.one_to_one))
-            for group in ("all", "known", "new")
-        }
-        return accuracies | {
-            "many-to-one accuracy, mean over classes": macro_accuracy(self.counts, self.many_to_one_class),
-            "one-to-one accuracy, mean over classes": macro_accuracy(self.counts, one_to_one(self.counts)),
-            "normalised mutual information": normalised_mutual_information(self.counts),
-            "adjusted Rand index": adjusted_rand_index(self.counts),
-            "components in use": float((self.counts.sum(axis=0) > 0).sum()),
-        }
+        """Every metric that can be computed, by its exact name."""
+        return {name: m.compute(self) for name, m in METRICS.items() if self.certainty is not None or not m.of_certainty}
 
 
-def evaluate(truth: np.ndarray, component: np.ndarray, n_components: int, known: np.ndarray) -> Evaluation:
-    """Compare each row's true class with its component; `known` are the classes of which labels were seen."""
-    classes, positions = np.unique(truth, return_inverse=True)
-    counts = np.zeros((len(classes), n_components), dtype=int)
-    np.add.at(counts, (positions, component), 1)
-    return evaluate_counts(classes, counts, np.isin(classes, known))
+def evaluate(
+    y_true: Any, y_pred: Any, known: Collection[Any], predicted: Sequence[Any] | np.ndarray | None = None
+) -> Evaluation:
+    """Compare each row's true class with its predicted one.
 
+    Parameters
+    ----------
+    y_true, y_pred : arrays
+        A class for each row. Names need not agree: new classes have names of their own.
+    known : collection
+        The true classes of which labels were seen.
+    predicted : sequence or None
+        All classes that could have been predicted, so that those without a row are seen to be empty. None for those in
+        `y_pred`.
 
-def evaluate_counts(classes: np.ndarray, counts: np.ndarray, is_known: np.ndarray) -> Evaluation:
-    """The same from the number of rows in each pair of class and component."""
-    many, one = many_to_one(counts), one_to_one(counts)
-    return Evaluation(classes, counts, _accuracy(counts, many, is_known), _accuracy(counts, one, is_known), many)
+    Examples
+    --------
+    >>> evaluate(["cat", "dog", "emu"], ["cat", "dog", "new-1"], known=["cat", "dog"]).one_to_one
+    Accuracy(all=1.0, known=1.0, new=1.0)
+    """
+    classes, rows = np.unique(np.asarray(y_true), return_inverse=True)
+    found, columns = np.unique(np.asarray(y_pred), return_inverse=True)
+    if predicted is not None:
+        position = {name: i for i, name in enumerate(np.asarray(predicted).tolist())}
+        columns = np.array([position[name] for name in found.tolist()], dtype=int)[columns]
+        found = np.asarray(predicted)
+    counts = np.zeros((len(classes), len(found)), dtype=int)
+    np.add.at(counts, (rows, columns), 1)
+    return Evaluation(classes, found, counts, np.isin(classes, np.asarray(list(known))))
 
 
 def many_to_one(counts: np.ndarray) -> np.ndarray:
-    """For each component, the class most common in it; −1 where it is empty."""
+    """For each predicted class, the true class most common in it; −1 where it is empty."""
     return np.where(counts.sum(axis=0) > 0, counts.argmax(axis=0), -1)
 
 
 def one_to_one(counts: np.ndarray) -> np.ndarray:
-    """For each component, its class in the best one-to-one assignment; −1 where it has none."""
+    """For each predicted class, its true class in the best one-to-one assignment; −1 where it has none."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(counts, maximize=True)
@@ -80,44 +111,48 @@ def one_to_one(counts: np.ndarray) -> np.ndarray:
     return assigned
 
 
+def _agreeing(counts: np.ndarray, class_of: np.ndarray) -> np.ndarray:
+    """The rows of each true class that lie in a predicted class standing for it."""
+    return np.where(class_of[None] == np.arange(len(counts))[:, None], counts, 0).sum(axis=1)
+
+
 def _accuracy(counts: np.ndarray, class_of: np.ndarray, is_known: np.ndarray) -> Accuracy:
-    agree = np.where(class_of[None] == np.arange(len(counts))[:, None], counts, 0).sum(axis=1)
-    totals = counts.sum(axis=1)
+    agreeing, totals = _agreeing(counts, class_of), counts.sum(axis=1)
 
     def share(chosen: np.ndarray) -> float:
-        return float(agree[chosen].sum() / totals[chosen].sum()) if totals[chosen].sum() else float("nan")
+        return float(agreeing[chosen].sum() / totals[chosen].sum()) if totals[chosen].sum() else float("nan")
 
     return Accuracy(all=share(np.ones_like(is_known)), known=share(is_known), new=share(~is_known))
 
 
 def macro_accuracy(counts: np.ndarray, class_of: np.ndarray) -> float:
     """The mean over classes of each class's own accuracy: a rare class counts as much as a common one."""
-    agree = np.where(class_of[None] == np.arange(len(counts))[:, None], counts, 0).sum(axis=1)
-    return float(np.mean(agree / counts.sum(axis=1)))
+    return float(np.mean(_agreeing(counts, class_of) / counts.sum(axis=1)))
 
 
 def normalised_mutual_information(counts: np.ndarray) -> float:
-    """I(class; component) / ½ [H(class) + H(component)]; 1 where both are constant."""
+    """I(true; predicted) / ½ [H(true) + H(predicted)]; 1 where both are constant."""
     joint = counts / counts.sum()
     entropies = _entropy(joint.sum(axis=1)) + _entropy(joint.sum(axis=0))
     return 1.0 if entropies == 0 else float(2 * (entropies - _entropy(joint.ravel())) / entropies)
 
 
 def _entropy(p: np.ndarray) -> float:
-    p = p[p > 0]
-    return float(-(p * np.log(p)).sum())
+    from scipy.special import entr
+
+    return float(entr(p).sum())
 
 
 def adjusted_rand_index(counts: np.ndarray) -> float:
-    """The share of pairs of rows that class and component treat alike, corrected for chance."""
+    """The share of pairs of rows that both treat alike, corrected for chance."""
 
     def pairs(n: np.ndarray) -> float:
         n = n.astype(float)
         return float((n * (n - 1) / 2).sum())
 
-    together, by_class, by_component = pairs(counts), pairs(counts.sum(axis=1)), pairs(counts.sum(axis=0))
-    expected = by_class * by_component / max(pairs(counts.sum(keepdims=True)), 1.0)
-    most = (by_class + by_component) / 2
+    together, by_true, by_predicted = pairs(counts), pairs(counts.sum(axis=1)), pairs(counts.sum(axis=0))
+    expected = by_true * by_predicted / max(pairs(counts.sum(keepdims=True)), 1.0)
+    most = (by_true + by_predicted) / 2
     return 1.0 if most == expected else (together - expected) / (most - expected)
 
 
@@ -132,11 +167,58 @@ def reliability(probability: np.ndarray, is_right: np.ndarray, n_bins: int = 10)
 
 
 def expected_calibration_error(probability: np.ndarray, is_right: np.ndarray, n_bins: int = 10) -> float:
-    """Σ over bins of the share of rows × |accuracy − mean probability|."""
+    """Σ over bins of the share of rows × |accuracy − mean probability| (no dependency of ours computes it)."""
     mean, accuracy, n_rows = reliability(probability, is_right, n_bins)
     return float((n_rows * np.abs(accuracy - mean)).sum() / max(n_rows.sum(), 1))
 
 
 def posterior_entropy(probabilities: np.ndarray) -> np.ndarray:
     """H(q(y | x)) of each row, in nats."""
-    return -(probabilities * np.log(np.clip(probabilities, 1e-30, None))).sum(axis=-1)
+    from scipy.special import entr
+
+    return entr(probabilities).sum(axis=-1)
+
+
+# ---- the registry: one line a metric, with its exact name and how it is printed ------------------------------------
+
+
+class Metric(NamedTuple):
+    """A number that an evaluation gives."""
+
+    compute: Callable[[Evaluation], float]
+    format: str
+    of_certainty: bool = False  # needs what the model said of each row
+
+    def show(self, value: float) -> str:
+        """As a person reads it."""
+        return "–" if value != value else format(value, self.format)
+
+
+def _calibration(e: Evaluation) -> float:
+    assert e.certainty is not None
+    known = e.certainty.is_known
+    return expected_calibration_error(e.certainty.probability[known], e.certainty.is_right[known])
+
+
+def _mean_entropy(e: Evaluation, *, known: bool) -> float:
+    assert e.certainty is not None
+    entropy = e.certainty.entropy[e.certainty.is_known == known]
+    return float(entropy.mean()) if len(entropy) else float("nan")
+
+
+METRICS: dict[str, Metric] = {
+    "many-to-one accuracy (purity), all": Metric(lambda e: e.many_to_one.all, ".1%"),
+    "many-to-one accuracy (purity), known": Metric(lambda e: e.many_to_one.known, ".1%"),
+    "many-to-one accuracy (purity), new": Metric(lambda e: e.many_to_one.new, ".1%"),
+    "one-to-one accuracy (Hungarian), all": Metric(lambda e: e.one_to_one.all, ".1%"),
+    "one-to-one accuracy (Hungarian), known": Metric(lambda e: e.one_to_one.known, ".1%"),
+    "one-to-one accuracy (Hungarian), new": Metric(lambda e: e.one_to_one.new, ".1%"),
+    "many-to-one accuracy, mean over classes": Metric(lambda e: macro_accuracy(e.counts, e.majority), ".1%"),
+    "one-to-one accuracy, mean over classes": Metric(lambda e: macro_accuracy(e.counts, one_to_one(e.counts)), ".1%"),
+    "normalised mutual information": Metric(lambda e: normalised_mutual_information(e.counts), ".3f"),
+    "adjusted Rand index": Metric(lambda e: adjusted_rand_index(e.counts), ".3f"),
+    "non-empty predicted classes": Metric(lambda e: float((e.counts.sum(axis=0) > 0).sum()), ".0f"),
+    "expected calibration error, known classes": Metric(_calibration, ".3f", of_certainty=True),
+    "mean entropy of q(y|x), known classes": Metric(lambda e: _mean_entropy(e, known=True), ".3f", of_certainty=True),
+    "mean entropy of q(y|x), new classes": Metric(lambda e: _mean_entropy(e, known=False), ".3f", of_certainty=True),
+}

@@ -1,6 +1,6 @@
-"""What a trained model says of rows: the posterior of y, the mean of z, the ELBO; and the rows it makes up.
+"""What a trained model says of rows: the posterior of y, the mean of z, the ELBO; and the rows it generates.
 
-Each function is called on rows in batches of one shape or two (`features.in_batches`).
+Each function is called on rows in fixed-size batches (`batching.in_batches`).
 """
 
 from functools import partial
@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from newfound.features import Scaling
 from newfound.models import DeepGenerativeModel
 from newfound.models.objective import terms_given_y
 from newfound.models.randomness import key_of
+from newfound.preprocessing import Scaling
 
 ELBO_SAMPLES = 4  # draws of z for each row and component
 
@@ -27,11 +27,11 @@ def component_probabilities(model: DeepGenerativeModel, rows: Array, scaling: Sc
 def latent_means(model: DeepGenerativeModel, rows: Array, scaling: Scaling) -> Float[Array, "batch d_z"]:
     """E_{q(z, y | x)} z = Σ_k q(k | x) μ(x, k)."""
 
-    def mean(x: Float[Array, " d_x"]) -> Float[Array, " d_z"]:
+    def mean_of(x: Float[Array, " d_x"]) -> Float[Array, " d_z"]:
         means = jax.vmap(lambda y: model.q_z(x, y).mean)(jnp.eye(model.log_p_y.size))
         return jnp.exp(model.log_q_y(x)) @ means
 
-    return jax.vmap(mean)(scaling.apply(rows))
+    return jax.vmap(mean_of)(scaling.apply(rows))
 
 
 @jax.jit
@@ -54,19 +54,19 @@ def shared_noise(model: DeepGenerativeModel) -> Float[Array, "n_z d_z"]:
     return jax.random.normal(key_of(0), (ELBO_SAMPLES, model.latent_dim))
 
 
-@partial(jax.jit, static_argnames="as_means")
+@partial(jax.jit, static_argnames="mean")
 def generated(
     model: DeepGenerativeModel,
     ys: Float[Array, "n K"],
     epsilon: Float[Array, "n d_z"],
     key: Key[Array, ""],
     *,
-    as_means: bool,
+    mean: bool,
 ) -> Float[Array, "n d_x"]:
     """A row of p(x | y, z) at z = μ(y) + Σ(y)^½ ε for each y and ε: its mean, or a draw."""
 
     def one(y: Float[Array, " K"], epsilon: Float[Array, " d_z"], key: Key[Array, ""]) -> Float[Array, " d_x"]:
         output = model.p_x(y, model.p_z(y).reparameterise(epsilon))
-        return model.likelihood.mean(output) if as_means else model.likelihood.sample(output, key)
+        return model.likelihood.mean(output) if mean else model.likelihood.sample(output, key)
 
     return jax.vmap(one)(ys, epsilon, jax.random.split(key, len(ys)))

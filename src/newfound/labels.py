@@ -1,70 +1,181 @@
-"""The user's y and the model's components: which labels there are, and what the new classes are called."""
+"""Labels: which classes were named, and which row carries which name. Made once, by one rule, whatever the labels are.
 
+The rule, for files and for Python alike:
+
+- A label is a whole number, a text or a boolean, all of one kind. Whole floats are integers (a column of integers with
+  gaps comes as floats); text is trimmed, so that " cat" is "cat".
+- A row is unlabelled where its label is missing (None, NaN, NaT, pandas' NA), −1 or "-1", empty, or one of the marks
+  that tables have for a missing cell (`MISSING`). A class that is really called so needs another name.
+- Classes are in the order of their numbers where all are whole numbers ("2" before "10"), else of their letters. A source
+  that declares its classes (a published data set, a fitted model) keeps its own order, and others follow.
+
+Two things only the readers of files do, because a file of text has no types: they read 2.0 as 2, and refuse a column of
+fractions as labels. In Python a string is what its author wrote.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from newfound.models.objective import UNLABELLED
+UNLABELLED = -1
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
-    """The known classes, sorted, and the labels of all rows as their positions (UNLABELLED where there is none)."""
+    """The named classes, and for each row the position of its class, or UNLABELLED."""
 
-    known: np.ndarray
-    codes: np.ndarray
+    classes: np.ndarray  # integers, strings or booleans, each once
+    codes: np.ndarray  # (rows,)
+    marks: tuple[tuple[str, int], ...] = ()  # texts other than "" that were read as unlabelled, and how often
+
+    @classmethod
+    def read(cls, y: Any, n_rows: int, declared: Sequence[Any] | np.ndarray = ()) -> "Labels":
+        """Labels from anything with one entry for each row; y = None means that no row has a label."""
+        if y is None:
+            return cls.none(n_rows, declared)
+        if isinstance(y, Labels):
+            values: np.ndarray = y.codes
+        else:
+            values = _one_dimensional(y)
+        if len(values) != n_rows:
+            raise ValueError(
+                f"X and y must have one entry for each row: X has {n_rows} rows, y has {len(values)}. "
+                f"Give y a label for every row, and -1, None or '' where there is none."
+            )
+        return y if isinstance(y, Labels) else cls.of_distinct(*_distinct(values), declared)
+
+    @classmethod
+    def of_distinct(
+        cls, values: Sequence[Any], positions: np.ndarray, declared: Sequence[Any] | np.ndarray = ()
+    ) -> "Labels":
+        """Labels from the different values there are, and for each row the position of its value."""
+        names = [_name(value) for value in values]
+        kinds = {_kind(name) for name in (*declared, *names) if name is not None}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"Labels must all be of one kind, got {' and '.join(sorted(kinds))}. "
+                f"Make them all strings, for example with [str(label) for label in y]."
+            )
+        known = list(declared)
+        classes = [*known, *sorted_names({name for name in names if name is not None} - set(known))]
+        position = {name: i for i, name in enumerate(classes)}
+        codes = np.array([UNLABELLED if name is None else position[name] for name in names], dtype=np.int64)
+        return cls(_as_array(classes), codes[positions], _marks(values, names, positions))
+
+    @classmethod
+    def none(cls, n_rows: int, declared: Sequence[Any] | np.ndarray = ()) -> "Labels":
+        """No row has a label."""
+        return cls(_as_array(list(declared)), np.full(n_rows, UNLABELLED))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def is_labelled(self) -> np.ndarray:
+        return self.codes != UNLABELLED
+
+    @property
+    def n_labelled(self) -> int:
+        return int(self.is_labelled.sum())
+
+    @property
+    def n_unlabelled(self) -> int:
+        return len(self) - self.n_labelled
 
     @property
     def counts(self) -> np.ndarray:
-        """How many rows carry each known label."""
-        return np.bincount(self.codes[self.codes != UNLABELLED], minlength=len(self.known))
+        """How many rows carry the label of each class."""
+        return np.bincount(self.codes[self.is_labelled], minlength=len(self.classes))
 
     @property
-    def has_unlabelled(self) -> bool:
-        return bool((self.codes == UNLABELLED).any())
+    def names(self) -> np.ndarray:
+        """The label of each row as text, "" where there is none."""
+        return np.array([*map(str, self.classes), ""])[self.codes]  # UNLABELLED is the last position
+
+    @property
+    def values(self) -> np.ndarray:
+        """The label of each row as it was given: −1, "" or, among booleans, None where there is none."""
+        if self.classes.dtype.kind == "U":
+            return self.names
+        missing = UNLABELLED if self.classes.dtype.kind == "i" else None
+        return np.array([*self.classes.tolist(), missing], dtype=None if missing == UNLABELLED else object)[self.codes]
+
+    def observed(self) -> "Labels":
+        """The same labels, and only the classes that some row carries."""
+        carried = np.flatnonzero(self.counts)
+        position = np.full(len(self.classes) + 1, UNLABELLED)
+        position[carried] = np.arange(len(carried))
+        return Labels(self.classes[carried], position[self.codes], self.marks)
+
+    def take(self, rows: np.ndarray) -> "Labels":
+        """Of the given rows, by position or by flag."""
+        return Labels(self.classes, self.codes[rows])
+
+    def keep(self, rows: np.ndarray) -> "Labels":
+        """With the labels of the given rows only; all other rows are unlabelled."""
+        codes = np.full_like(self.codes, UNLABELLED)
+        codes[rows] = self.codes[rows]
+        return Labels(self.classes, codes)
 
 
-def read_labels(y: object, n_rows: int) -> Labels:
-    """Labels from integers, strings or booleans; −1, None, NaN and "" mean unlabelled, and so does y = None."""
-    if y is None:
-        return Labels(known=np.array([], dtype=np.int64), codes=np.full(n_rows, UNLABELLED))
-    values = _one_dimensional(y)
-    if len(values) != n_rows:
+def sorted_names(names: Iterable[Any]) -> list[Any]:
+    """In the order of their numbers where all are whole numbers, else of their letters."""
+    names = list(names)
+    is_whole = all(isinstance(name, str) and name.lstrip("-").isdecimal() for name in names)
+    return sorted(names, key=int) if is_whole else sorted(names)
+
+
+def _name(value: Any) -> int | str | bool | None:
+    """The class that a value names, or None where it names none."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own missing values
+        return None
+    if isinstance(value, str):
+        text = value.strip()
+        return None if text in MISSING or text == str(UNLABELLED) else text
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return _integer(value)
+    if isinstance(value, int):
+        return None if value == UNLABELLED else value
+    raise ValueError(f"Unknown label type: {type(value).__name__}. Labels must be integers or strings.")
+
+
+def _integer(value: float) -> int | None:
+    if value != value or value == UNLABELLED:
+        return None
+    if not value.is_integer():
         raise ValueError(
-            f"X and y must have one entry for each row: X has {n_rows} rows, y has {len(values)}. "
-            f"Give y a label for every row, and -1, None or '' where there is none."
+            f"Unknown label type: continuous. Labels must be integers or strings, got {value!s}. "
+            f"A classifier needs classes: cut a continuous target into ranges first."
         )
-    is_missing = _missing(values)
-    known, positions = np.unique(_as_one_kind(values[~is_missing]), return_inverse=True)
-    codes = np.full(n_rows, UNLABELLED)
-    codes[~is_missing] = positions
-    return Labels(known, codes)
+    return int(value)
 
 
-def class_names(known: np.ndarray, n_new: int) -> np.ndarray:
-    """Known classes first, then the new ones: the next integers, or "new-1", "new-2", …"""
-    if n_new == 0:
-        return known
-    if len(known) == 0 or np.issubdtype(known.dtype, np.integer):
-        first = int(known.max()) + 1 if len(known) else 0
-        return np.concatenate([known, np.arange(first, first + n_new)]).astype(np.int64)
-    names = [str(name) for name in known]
-    taken = set(names)
-    fresh = (name for i in range(1, n_new + len(names) + 1) if (name := f"new-{i}") not in taken)
-    return np.array(names + [next(fresh) for _ in range(n_new)])
+def _kind(name: Any) -> str:
+    if isinstance(name, str):
+        return "strings"
+    return "booleans" if isinstance(name, (bool, np.bool_)) else "numbers"
 
 
-def most_probable(probabilities: np.ndarray, is_new: np.ndarray) -> np.ndarray:
-    """The position of each row's answer: a known class if it is more probable than all new ones together, else new.
-
-    A new class is spread over several components, so that none of them alone could hold its own against a known class.
-    """
-    new = probabilities[:, is_new].sum(axis=1)
-    known = probabilities[:, ~is_new].max(axis=1, initial=0.0)
-    return np.where((new > known)[:, None] == is_new, probabilities, -1.0).argmax(axis=1)
+def _as_array(classes: list[Any]) -> np.ndarray:
+    return np.array(classes) if classes else np.array([], dtype=np.int64)
 
 
-def _one_dimensional(y: object) -> np.ndarray:
+def _marks(values: Sequence[Any], names: Sequence[Any], positions: np.ndarray) -> tuple[tuple[str, int], ...]:
+    marks = {i: str(v).strip() for i, v in enumerate(values) if names[i] is None and isinstance(v, str)}
+    if not any(marks.values()):
+        return ()
+    counts = np.bincount(positions, minlength=len(values))
+    return tuple((mark, int(counts[i])) for i, mark in marks.items() if mark)
+
+
+def _one_dimensional(y: Any) -> np.ndarray:
     values = y if isinstance(y, np.ndarray) else np.asarray(y, dtype=object)  # else None would become "None"
     if values.ndim == 1:
         return values
@@ -73,56 +184,15 @@ def _one_dimensional(y: object) -> np.ndarray:
     return column_or_1d(values, warn=True)
 
 
-def _missing(values: np.ndarray) -> np.ndarray:
-    kind = values.dtype.kind
-    if kind == "O":
-        return np.fromiter((_is_missing(value) for value in values), dtype=bool, count=len(values))
-    if kind == "U":
-        return values == ""
-    if kind == "b":
-        return np.zeros(len(values), dtype=bool)
-    return (values == UNLABELLED) | (values != values)  # NaN differs from itself
-
-
-def _is_missing(value: object) -> bool:
-    if value is None or type(value).__name__ == "NAType":  # pandas' own missing value
-        return True
-    if isinstance(value, str):
-        return value == ""
-    return bool(value != value) or (value == UNLABELLED and not isinstance(value, bool))
-
-
-def _as_one_kind(values: np.ndarray) -> np.ndarray:
-    """All labels as integers, or as strings, or as booleans."""
-    if values.dtype.kind == "O":
-        kinds = {_kind(value) for value in values}
-        if len(kinds) > 1:
-            raise ValueError(
-                f"Labels must all be of one kind, got {' and '.join(sorted(kinds))}. "
-                f"Make them all strings, for example with [str(label) for label in y]."
-            )
-        values = np.array(list(values))
-    if values.dtype.kind in "iu" or len(values) == 0:
-        return values.astype(np.int64)
-    if values.dtype.kind == "f":
-        return _as_integers(values)
-    if values.dtype.kind in "Ub":
-        return values
-    raise ValueError(f"Unknown label type: {values.dtype}. Labels must be integers or strings.")
-
-
-def _as_integers(values: np.ndarray) -> np.ndarray:
-    """A column of integers becomes one of floats where some are missing, so whole numbers are integers here."""
-    is_whole = np.isfinite(values) & (np.floor(values) == values)
-    if not is_whole.all():
-        raise ValueError(
-            f"Unknown label type: continuous. Labels must be integers or strings, got {values[~is_whole][0]!s}. "
-            f"A classifier needs classes: cut a continuous target into ranges first."
-        )
-    return values.astype(np.int64)
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, str):
-        return "strings"
-    return "booleans" if isinstance(value, (bool, np.bool_)) else "numbers"
+def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """The different values, and for each row the position of its own."""
+    if values.dtype.kind != "O":
+        different, positions = np.unique(values, return_inverse=True)
+        return list(different), positions
+    position: dict[Hashable, int] = {}
+    keys = ((type(value), value) for value in values)  # 1 equals True, but is not the same label
+    try:
+        positions = np.fromiter((position.setdefault(key, len(position)) for key in keys), int, len(values))
+    except TypeError:
+        raise ValueError("Unknown label type: not a single value. Labels must be integers or strings.") from None
+    return [value for _, value in position], positions

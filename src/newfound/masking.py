@@ -5,42 +5,20 @@ from typing import Any
 
 import numpy as np
 
-UNLABELLED = -1  # as in newfound.models.objective, which would bring JAX along
-NEW_COMPONENTS = 40  # the paper's n_aug
-
-
-SETUPS = ("unsupervised", "semi-supervised", "semi-unsupervised", "accidental")
-
-
-def paper_setup(name: str, y: Any, keep: float | int = 0.2, random_state: Any = None) -> tuple[np.ndarray, int]:
-    """Masked labels and the number of new components for one of the paper's set-ups.
-
-    "unsupervised" hides every label; "semi-supervised" keeps a share of every class; "semi-unsupervised" keeps a share
-    of the first half of the classes and offers 40 new components for the others; "accidental" has the same labels but
-    offers none, as someone would who does not know that classes are missing. Unsupervised learning gets as many
-    components as semi-unsupervised learning of the same data.
-    """
-    if name not in SETUPS:
-        raise ValueError(f"The set-up must be one of {', '.join(SETUPS)}; got {name!r}.")
-    classes = np.unique(y)
-    first_half, second_half = classes[: len(classes) // 2], classes[len(classes) // 2 :]
-    if name == "unsupervised":
-        return mask_labels(y, hide=classes, random_state=random_state), len(first_half) + NEW_COMPONENTS
-    if name == "semi-supervised":
-        return mask_labels(y, keep=keep, random_state=random_state), 0
-    masked = mask_labels(y, hide=second_half, keep=keep, random_state=random_state)
-    return masked, NEW_COMPONENTS if name == "semi-unsupervised" else 0
+from newfound.labels import Labels
 
 
 def mask_labels(
     y: Any, hide: Collection[Any] = (), keep: float | int = 1.0, random_state: Any = None, groups: Any = None
 ) -> np.ndarray:
-    """`y` with -1 (or "") where a label is hidden: for every row of the classes in `hide`, and for most of the others.
+    """`y` with labels hidden: of every row of the classes in `hide`, and of most rows of the others.
+
+    A hidden label is −1 among integers, "" among strings, None among booleans.
 
     Parameters
     ----------
-    y : array of integers or strings
-        A label for every row.
+    y : array of integers, strings or booleans
+        A label for every row; rows without one stay so.
     hide : collection of labels
         Classes whose every label is hidden.
     keep : float or int
@@ -50,22 +28,33 @@ def mask_labels(
     groups : array or None
         The group of each row (a person, a site): labels are then kept for whole groups, drawn one after the other
         until a class has its share.
+
+    Examples
+    --------
+    >>> mask_labels(["cat", "cat", "dog", "emu"], hide=["emu"]).tolist()
+    ['cat', 'cat', 'dog', '']
     """
+    return hide_labels(Labels.read(y, len(y)), hide, keep, random_state, groups).values
+
+
+def hide_labels(
+    labels: Labels, hide: Collection[Any] = (), keep: float | int = 1.0, random_state: Any = None, groups: Any = None
+) -> Labels:
+    """As `mask_labels`, from Labels to Labels; all classes stay in the list."""
     from sklearn.utils import check_random_state
 
-    y = np.asarray(y)
-    unknown = [label for label in hide if label not in y]
+    names = labels.classes.tolist()
+    unknown = [label for label in hide if label not in names]
     if unknown:
-        raise ValueError(f"Cannot hide {unknown[0]!r}: no row has that label. Labels: {np.unique(y).tolist()}.")
+        raise ValueError(f"Cannot hide {unknown[0]!r}: no row has that label. Labels: {names}.")
     rng = check_random_state(random_state)
-    masked = np.full_like(y, "" if y.dtype.kind == "U" else UNLABELLED)
-    for label in np.unique(y):
-        if label not in hide:
-            rows = np.flatnonzero(y == label)
+    kept = [np.array([], dtype=int)]
+    for code, name in enumerate(names):
+        if name not in hide:
+            rows = np.flatnonzero(labels.codes == code)
             shuffled = rng.permutation(rows) if groups is None else _by_group(rows, np.asarray(groups), rng)
-            kept = shuffled[: _number_kept(keep, len(rows))]
-            masked[kept] = label
-    return masked
+            kept.append(shuffled[: _number_kept(keep, len(rows))])
+    return labels.keep(np.concatenate(kept))
 
 
 def _number_kept(keep: float | int, n_rows: int) -> int:

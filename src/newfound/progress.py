@@ -1,19 +1,57 @@
-"""What a person sees while a model trains."""
+"""What a person sees while a model trains: a bar on a terminal, a line in a notebook."""
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from newfound.training import Moment
+from newfound.training import Callback, ProgressEvent
 
 
 @contextmanager
-def progress_bar(show: bool | str, title: str) -> Iterator[Callable[[Moment], None]]:
-    """A bar with loss, accuracy on the held-out labels and time left; "auto" shows it only to a terminal."""
-    if show is False or (show == "auto" and not sys.stderr.isatty()):
-        yield lambda moment: None
-        return
+def progress_bar(verbose: bool | str, title: str) -> Iterator[Callback]:
+    """Loss, accuracy on the validation labels and time left; "auto" shows them to a terminal or a notebook."""
+    if verbose is not False and in_notebook():
+        yield _notebook_line(title)
+    elif verbose is True or (verbose == "auto" and sys.stderr.isatty()):
+        with _terminal_bar(title) as callback:
+            yield callback
+    else:
+        yield lambda event: None
+
+
+def in_notebook() -> bool:
+    """Whether the code runs in a kernel that shows rich output."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def status(event: ProgressEvent) -> str:
+    """One line about where training is."""
+    phase = "" if event.phase == "objective" else f"{event.phase} · "
+    accuracy = event.validation_accuracy
+    validation = "" if math.isnan(accuracy) else f" · {accuracy:.1%} of validation labels right"
+    return f"{phase}loss {event.loss:.2f}{validation}"
+
+
+def _notebook_line(title: str) -> Callback:
+    """A line that is written over; it needs no widgets."""
+    from IPython.display import display
+
+    def line(text: str) -> dict[str, str]:
+        return {"text/plain": f"{title}: {text}"}
+
+    handle = display(line("compiling"), raw=True, display_id=True)
+
+    def callback(event: ProgressEvent) -> None:
+        handle.update(line(f"{event.step / event.n_steps:.0%} · {status(event)}"), raw=True)
+
+    return callback
+
+
+@contextmanager
+def _terminal_bar(title: str) -> Iterator[Callback]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -27,16 +65,4 @@ def progress_bar(show: bool | str, title: str) -> Iterator[Callable[[Moment], No
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=None, status="compiling")
-
-        def watch(moment: Moment) -> None:
-            progress.update(task, completed=moment.step, total=moment.n_steps, status=status_of(moment))
-
-        yield watch
-
-
-def status_of(moment: Moment) -> str:
-    """One line about where training is."""
-    phase = "warm start · " if moment.is_warming else ""
-    accuracy = moment.heldout_accuracy
-    known = "" if math.isnan(accuracy) else f" · held-out labels {accuracy:.1%} right"
-    return f"{phase}loss {moment.loss:.2f}{known}"
+        yield lambda event: progress.update(task, completed=event.step, total=event.n_steps, status=status(event))

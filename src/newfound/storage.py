@@ -11,7 +11,7 @@ import os
 import tempfile
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,56 +21,52 @@ from safetensors.numpy import load as tensors_from_bytes
 from safetensors.numpy import save as tensors_to_bytes
 
 from newfound import __version__
-from newfound.features import Features, Scaling
+from newfound.classes import Classes
+from newfound.fitted import Fitted
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
 from newfound.models.randomness import key_of
-from newfound.training import Ending, RunResult
+from newfound.preprocessing import Preprocessing, Scaling
+from newfound.training import RestartResult, Termination
 
-if TYPE_CHECKING:
-    from newfound.estimator import DeepGenerativeClassifier
-
-FORMAT = 1
+FORMAT = 2
 DESCRIPTION = "model.json"
 
 
-def save(estimator: "DeepGenerativeClassifier", folder: str | PathLike) -> None:
-    """Write a fitted estimator to `folder`, which is made where there is none."""
+def save_fitted(fitted: Fitted, settings: dict[str, Any], folder: str | PathLike) -> None:
+    """Write a fitted model, and the whole settings it was fitted with, to `folder`, which is made if need be."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    weights = tensors_to_bytes(_all_tensors(estimator))
+    weights = tensors_to_bytes(_tensors(fitted))
     name = f"weights-{hashlib.sha256(weights).hexdigest()[:16]}.safetensors"
     replace_file(folder / name, weights)
-    replace_file(folder / DESCRIPTION, json.dumps(_describe(estimator, name), indent=1).encode())
+    replace_file(folder / DESCRIPTION, json.dumps(_describe(fitted, settings, name), indent=1).encode())
     for stale in folder.glob("weights-*.safetensors"):
         if stale.name != name:
             stale.unlink()
 
 
-def load(folder: str | PathLike) -> "DeepGenerativeClassifier":
-    """The estimator that was saved to `folder`, ready to predict."""
-    from newfound import estimator
-
-    description = _read_description(Path(folder))
-    kinds = {cls.__name__: cls for cls in (estimator.GMDGM, estimator.SSVAE)}
-    fitted = kinds[description["estimator"]](**_settings_from_json(description["settings"]))
-    tensors = _read_weights(Path(folder), description)
-    fitted.classes_ = np.array(description["classes"], dtype=description["classes_dtype"])
-    fitted.is_new_ = np.array(description["is_new"], dtype=bool)
-    fitted.component_class_ = np.array(description["component_class"], dtype=int)
-    fitted.regime_ = description["regime"]
-    fitted.n_features_in_ = description["n_features_in"]
-    if description["feature_names_in"] is not None:
-        fitted.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
-    fitted.architecture_ = Architecture(**{k: _as_tuples(v) for k, v in description["architecture"].items()})
-    fitted.features_ = _features_from_tensors(tensors, fitted.architecture_)
-    fitted.runs_ = [
-        _run_from_json(run, _model_from_tensors(fitted.architecture_, tensors, f"run-{i}"))
-        for i, run in enumerate(description["runs"])
-    ]
-    fitted.best_run_ = description["best_run"]
-    fitted.history_ = fitted.runs_[fitted.best_run_].history
-    fitted.ending_ = fitted.runs_[fitted.best_run_].ending
-    return fitted
+def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
+    """The fitted model in `folder`, and the settings it was fitted with."""
+    folder = Path(folder)
+    description = _read_description(folder)
+    tensors = _read_weights(folder, description)
+    architecture = Architecture(**{name: _as_tuples(value) for name, value in description["architecture"].items()})
+    names = description["feature_names"]
+    fitted = Fitted(
+        classes=_classes_from_json(description["classes"]),
+        regime=description["regime"],
+        preprocessing=_preprocessing(tensors, architecture),
+        architecture=architecture,
+        restarts=tuple(
+            _restart_from_json(restart, _model(architecture, tensors, f"restart-{i}"))
+            for i, restart in enumerate(description["restarts"])
+        ),
+        best_restart=description["best_restart"],
+        validation_indices=tensors["validation_indices"],
+        n_features=description["n_features"],
+        feature_names=None if names is None else tuple(names),
+    )
+    return fitted, description["settings"]
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -90,37 +86,37 @@ def replace_file(path: Path, content: bytes) -> None:
 # ---- out ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(estimator: "DeepGenerativeClassifier", weights: str) -> dict[str, Any]:
-    settings = estimator.get_params()
-    if not isinstance(settings["random_state"], int):
-        settings["random_state"] = None  # a generator has no JSON; the seeds it gave are kept with the runs
-    names = getattr(estimator, "feature_names_in_", None)
+def _describe(fitted: Fitted, settings: dict[str, Any], weights: str) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "newfound": __version__,
-        "estimator": type(estimator).__name__,
         "settings": settings,
         "weights": weights,
-        "classes": estimator.classes_.tolist(),
-        "classes_dtype": str(estimator.classes_.dtype),
-        "is_new": estimator.is_new_.tolist(),
-        "component_class": estimator.component_class_.tolist(),
-        "regime": estimator.regime_,
-        "n_features_in": estimator.n_features_in_,
-        "feature_names_in": None if names is None else names.tolist(),
-        "architecture": estimator.architecture_._asdict(),
-        "best_run": estimator.best_run_,
-        "runs": [_run_to_json(run) for run in estimator.runs_],
+        "classes": _classes_to_json(fitted.classes),
+        "regime": fitted.regime,
+        "n_features": fitted.n_features,
+        "feature_names": fitted.feature_names,
+        "architecture": fitted.architecture._asdict(),
+        "best_restart": fitted.best_restart,
+        "restarts": [_restart_to_json(restart) for restart in fitted.restarts],
     }
 
 
-def _run_to_json(run: RunResult) -> dict[str, Any]:
+def _classes_to_json(classes: Classes) -> dict[str, Any]:
     return {
-        "seed": run.seed,
-        "ending": str(run.ending),
-        "heldout_elbo": _number_to_json(run.heldout_elbo),
-        "halvings": run.halvings,
-        "history": {name: [_number_to_json(value) for value in column] for name, column in run.history.items()},
+        "names": classes.names.tolist(),
+        "is_new": classes.is_new.tolist(),
+        "component_class": classes.component_class.tolist(),
+    }
+
+
+def _restart_to_json(restart: RestartResult) -> dict[str, Any]:
+    return {
+        "seed": restart.seed,
+        "termination_condition": str(restart.termination_condition),
+        "validation_elbo": _number_to_json(restart.validation_elbo),
+        "learning_rate_reductions": restart.learning_rate_reductions,
+        "history": {name: [_number_to_json(value) for value in column] for name, column in restart.history.items()},
     }
 
 
@@ -128,17 +124,18 @@ def _number_to_json(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _all_tensors(estimator: "DeepGenerativeClassifier") -> dict[str, np.ndarray]:
-    features = estimator.features_
+def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
+    preprocessing = fitted.preprocessing
     tensors = {
-        "features.kept": features.kept,
-        "features.filler": features.filler,
-        "features.shift": np.asarray(features.scaling.shift),
-        "features.scale": np.asarray(features.scaling.scale),
-        "features.spread": np.array(features.spread),
+        "preprocessing.is_kept": preprocessing.is_kept,
+        "preprocessing.fill_value": preprocessing.fill_value,
+        "preprocessing.shift": np.asarray(preprocessing.scaling.shift),
+        "preprocessing.scale": np.asarray(preprocessing.scaling.scale),
+        "preprocessing.spread": np.array(preprocessing.spread),
+        "validation_indices": fitted.validation_indices,
     }
-    for i, run in enumerate(estimator.runs_):
-        tensors |= {f"run-{i}{name}": array for name, array in _named_leaves(run.model).items()}
+    for i, restart in enumerate(fitted.restarts):
+        tensors |= {f"restart-{i}{name}": array for name, array in _named_leaves(restart.model).items()}
     return {name: np.asarray(array, order="C") for name, array in tensors.items()}
 
 
@@ -164,13 +161,22 @@ def _read_description(folder: Path) -> dict[str, Any]:
         written_as = description["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{str(path)!r} is damaged or not newfound's ({error}). Save the model again.") from None
+    _check_format(folder, written_as, description.get("newfound"))
+    return description
+
+
+def _check_format(folder: Path, written_as: int, version: str | None) -> None:
     if written_as > FORMAT:
         raise ValueError(
-            f"{str(folder)!r} was written by a newer newfound ({description.get('newfound')}, format {written_as}); "
-            f"this is newfound {__version__}, which reads formats up to {FORMAT}. "
+            f"{str(folder)!r} was written by a newer newfound ({version}, format {written_as}); "
+            f"this is newfound {__version__}, which reads format {FORMAT}. "
             f"Upgrade with pip install --upgrade newfound."
         )
-    return description
+    if written_as < FORMAT:
+        raise ValueError(
+            f"{str(folder)!r} was written by an earlier newfound (format {written_as}); this one reads format {FORMAT}. "
+            f"Fit the model again and save it."
+        )
 
 
 def _read_weights(folder: Path, description: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -189,38 +195,38 @@ def _read_weights(folder: Path, description: dict[str, Any]) -> dict[str, np.nda
         raise ValueError(f"{str(path)!r} is damaged ({error}). Save the model again.") from None
 
 
-def _settings_from_json(settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: _as_tuples(value) if name in ("hidden", "image_shape") else value for name, value in settings.items()}
-
-
 def _as_tuples(value: Any) -> Any:
     """JSON has lists only; what is compiled for an architecture is found by its hash."""
     return tuple(_as_tuples(v) for v in value) if isinstance(value, list) else value
 
 
-def _features_from_tensors(tensors: dict[str, np.ndarray], architecture: Architecture) -> Features:
-    return Features(
-        kept=tensors["features.kept"].astype(bool),
-        filler=tensors["features.filler"],
-        scaling=Scaling(tensors["features.shift"], tensors["features.scale"]),
-        spread=float(tensors["features.spread"]),
-        likelihood=architecture.likelihood,
+def _classes_from_json(stored: dict[str, Any]) -> Classes:
+    names = np.array(stored["names"]) if stored["names"] else np.array([], dtype=np.int64)
+    return Classes(names, np.array(stored["is_new"], dtype=bool), np.array(stored["component_class"], dtype=int))
+
+
+def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -> Preprocessing:
+    return Preprocessing(
+        is_kept=tensors["preprocessing.is_kept"].astype(bool),
+        fill_value=tensors["preprocessing.fill_value"],
+        scaling=Scaling(tensors["preprocessing.shift"], tensors["preprocessing.scale"]),
+        spread=float(tensors["preprocessing.spread"]),
         blocks=architecture.blocks,
     )
 
 
-def _run_from_json(run: dict[str, Any], model: DeepGenerativeModel) -> RunResult:
-    return RunResult(
-        seed=run["seed"],
+def _restart_from_json(stored: dict[str, Any], model: DeepGenerativeModel) -> RestartResult:
+    return RestartResult(
+        seed=stored["seed"],
         model=model,
-        ending=Ending(run["ending"]),
-        heldout_elbo=math.nan if run["heldout_elbo"] is None else run["heldout_elbo"],
-        halvings=run["halvings"],
-        history={name: np.array(column, dtype=float) for name, column in run["history"].items()},
+        termination_condition=Termination(stored["termination_condition"]),
+        validation_elbo=math.nan if stored["validation_elbo"] is None else stored["validation_elbo"],
+        learning_rate_reductions=stored["learning_rate_reductions"],
+        history={name: np.array(column, dtype=float) for name, column in stored["history"].items()},
     )
 
 
-def _model_from_tensors(architecture: Architecture, tensors: dict[str, np.ndarray], prefix: str) -> DeepGenerativeModel:
+def _model(architecture: Architecture, tensors: dict[str, np.ndarray], prefix: str) -> DeepGenerativeModel:
     log_p_y, sigma = jnp.zeros(architecture.n_components), jnp.float32(1)
     blank = jax.eval_shape(lambda: MODELS[architecture.model].init(key_of(0), architecture, log_p_y, sigma))
     paths, structure = jax.tree_util.tree_flatten_with_path(blank)

@@ -7,7 +7,7 @@ z of d_z latent dimensions. `jax.vmap` makes the batch.
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,19 +15,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
-from newfound.models.likelihoods import Blocks, Likelihood, likelihood_of
+from newfound.models.likelihoods import LIKELIHOODS, Likelihood
 from newfound.models.networks import Mlp
+from newfound.preprocessing import Blocks
 
 
-def over(f: Callable) -> Callable:
+def vmap_unless_single(f: Callable) -> Callable:
     """`vmap`; over a single element the axis is left out, without which XLA lays out its products better."""
 
-    def f_over(*arrays: PyTree) -> PyTree:
+    def mapped(*arrays: PyTree) -> PyTree:
         if len(jax.tree.leaves(arrays)[0]) > 1:
             return jax.vmap(f)(*arrays)
         return jax.tree.map(lambda array: array[None], f(*jax.tree.map(lambda array: array[0], arrays)))
 
-    return f_over
+    return mapped
 
 
 class Gaussian(NamedTuple):
@@ -48,16 +49,19 @@ class Architecture(NamedTuple):
     n_features: int  # d_x
     n_components: int  # K
     latent_dim: int  # d_z
-    hidden: tuple[int, ...]
-    likelihood: str
+    hidden_layer_sizes: tuple[int, ...]
+    likelihood: str  # a name in `newfound.models.likelihoods.LIKELIHOODS`
     posterior: str = "structured"  # or "mean-field": z's posterior without y
     activation: str = "relu"
-    kernel_sd: float | None = None  # of N(0, sd²) kernels; None is Glorot's
-    blocks: Blocks = ()  # which columns are of which kind, for the likelihood "mixed"
+    init_scale: float | None = None  # of N(0, scale²) kernels; None is Glorot's
+    blocks: Blocks = ()  # which columns are of which feature type, for the likelihood "mixed"
 
 
 class DeepGenerativeModel(eqx.Module):
     """p(x, y, z) with the posterior q(z, y | x) = q(z | x, y) q(y | x)."""
+
+    title: ClassVar[str]  # as people write it
+    pretrains: ClassVar[bool]  # by default
 
     log_p_y: Float[Array, " K"]
     classifier: Mlp
@@ -78,7 +82,7 @@ class DeepGenerativeModel(eqx.Module):
         log_p_y: Float[Array, " K"],
         sigma: Float[Array, ""],
     ) -> "DeepGenerativeModel":
-        """A model with fresh parameters; for `sigma` see `likelihood_of`."""
+        """A model with fresh parameters; for `sigma` see `Likelihood.init`."""
 
     @abstractmethod
     def p_z(self, y: Float[Array, " K"]) -> Gaussian:
@@ -89,8 +93,8 @@ class DeepGenerativeModel(eqx.Module):
         """p(x | y, z), as the decoder's output: the likelihood says what it means."""
 
     @abstractmethod
-    def settled(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "DeepGenerativeModel":
-        """After training with the first component only: every y is treated like it, and p(z | y) takes its place."""
+    def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "DeepGenerativeModel":
+        """After VAE pretraining with the first component only: every y is treated like it, and p(z | y) is placed."""
 
     def log_q_y(self, x: Float[Array, " d_x"]) -> Float[Array, " K"]:
         """Log q(y | x) = log Cat(y | π(x)), of every component."""
@@ -115,23 +119,23 @@ def shared_parts(
     encoder_inputs = (d_x, n_components) if architecture.posterior == "structured" else (d_x,)
     network = partial(
         Mlp.init,
-        hidden=architecture.hidden,
+        hidden_layer_sizes=architecture.hidden_layer_sizes,
         activation=architecture.activation,
-        kernel_sd=architecture.kernel_sd,
+        init_scale=architecture.init_scale,
     )
     return {
         "classifier": network(classifier_key, inputs=(d_x,), outputs=(n_components,)),
         "encoder": network(encoder_key, inputs=encoder_inputs, outputs=(d_z, d_z)),
         "decoder": network(decoder_key, inputs=decoder_inputs, outputs=(d_x,)),
-        "likelihood": likelihood_of(architecture.likelihood, d_x, sigma, architecture.blocks),
+        "likelihood": LIKELIHOODS[architecture.likelihood].init(d_x, sigma, architecture.blocks),
     }
 
 
-def log_prior(label_counts: np.ndarray, n_new: int, known_mass: float) -> np.ndarray:
-    """Log p(y): known classes share `known_mass` in proportion to their labels, new components the rest evenly."""
+def log_prior(label_counts: np.ndarray, n_new: int, prior_known: float) -> np.ndarray:
+    """Log p(y): known classes share `prior_known` in proportion to their labels, new components the rest evenly."""
     n_known = len(label_counts)
     if n_known == 0 or n_new == 0:
-        known_mass = float(n_new == 0)
-    known = known_mass * label_counts / max(label_counts.sum(), 1)
-    new = np.full(n_new, (1 - known_mass) / max(n_new, 1))
+        prior_known = float(n_new == 0)
+    known = prior_known * label_counts / max(label_counts.sum(), 1)
+    new = np.full(n_new, (1 - prior_known) / max(n_new, 1))
     return np.log(np.concatenate([known, new])).astype(np.float32)

@@ -17,6 +17,9 @@ class GaussianMixtureDGM(DeepGenerativeModel):
     p(x | z) = the likelihood at decoder(z)     `decoder`, `likelihood`
     """
 
+    title = "GM-DGM"
+    pretrains = True
+
     component_mean: Float[Array, "K d_z"]
     component_log_var: Float[Array, "K d_z"]
 
@@ -44,6 +47,6 @@ class GaussianMixtureDGM(DeepGenerativeModel):
         (output,) = self.decoder(z)
         return output
 
-    def settled(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "GaussianMixtureDGM":
-        encoder = self.encoder.indifferent_to(1)
+    def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "GaussianMixtureDGM":
+        encoder = self.encoder.ignoring(1)
         return dataclasses.replace(self, encoder=encoder, component_mean=mean, component_log_var=log_var)

@@ -4,6 +4,7 @@ Each likelihood is written for one row x of d_x features and the decoder's outpu
 """
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -12,12 +13,22 @@ import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Key
 
+from newfound.preprocessing import Blocks
+
 Row = Float[Array, " d_x"]
-Blocks = tuple[tuple[str, tuple[int, ...]], ...]  # kind ("numeric", "binary", "category") and positions of its columns
 
 
 class Likelihood(eqx.Module):
     """The distribution of one row, given the decoder's output."""
+
+    needs_unit_interval: ClassVar[bool] = False  # columns must lie within 0..1, and are not standardised
+    sigma_is_given: ClassVar[bool] = False  # by the user, instead of measured on the columns
+    needs_feature_types: ClassVar[bool] = False  # chosen where these are given, and only there
+
+    @classmethod
+    @abstractmethod
+    def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "Likelihood":
+        """For d_x columns; `sigma` is the fixed σ, or the unit of a learned one; `blocks` are the feature types."""
 
     @abstractmethod
     def draw(self, x: Row, key: Key[Array, ""]) -> Row:
@@ -42,6 +53,12 @@ class Bernoulli(Likelihood):
     For a grey value x in 0..1 that is the expected log-probability of the binary image drawn from it.
     """
 
+    needs_unit_interval = True
+
+    @classmethod
+    def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "Bernoulli":
+        return cls()
+
     def draw(self, x: Row, key: Key[Array, ""]) -> Row:
         """Binarised afresh: each feature is 1 with probability x_d."""
         return jax.random.bernoulli(key, x).astype(x.dtype)
@@ -59,7 +76,13 @@ class Bernoulli(Likelihood):
 class FixedGaussian(Likelihood):
     """p(x) = N(x | output, σ² I), σ given and never trained."""
 
+    sigma_is_given = True
+
     sigma: Float[Array, ""]
+
+    @classmethod
+    def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "FixedGaussian":
+        return cls(sigma=sigma)
 
     def draw(self, x: Row, key: Key[Array, ""]) -> Row:
         return x
@@ -87,6 +110,10 @@ class LearnedGaussian(Likelihood):
 
     FLOOR = 0.1
 
+    @classmethod
+    def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "LearnedGaussian":
+        return cls(unit=sigma, log_ratio=jnp.zeros(d_x))
+
     @property
     def sigma(self) -> Row:
         return jax.lax.stop_gradient(self.unit) * (self.FLOOR + jnp.exp(self.log_ratio))
@@ -105,17 +132,24 @@ class LearnedGaussian(Likelihood):
 
 
 class Mixed(Likelihood):
-    """log p(x) = Σ over blocks of columns: Gaussian for numbers, Bernoulli for flags, categorical for one-hot ones."""
+    """log p(x) = Σ over blocks of columns: Gaussian for numbers, Bernoulli for booleans, categorical for one-hot groups."""
+
+    needs_feature_types = True
 
     gaussian: LearnedGaussian  # over the numeric columns
     blocks: Blocks = eqx.field(static=True)
 
-    def _positions(self, kind: str) -> np.ndarray:
-        return np.array([i for block, columns in self.blocks if block == kind for i in columns], dtype=int)
+    @classmethod
+    def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "Mixed":
+        n_numeric = sum(len(columns) for name, columns in blocks if name == "numeric")
+        return cls(LearnedGaussian.init(n_numeric, sigma, ()), blocks)
+
+    def _positions(self, feature_type: str) -> np.ndarray:
+        return np.array([i for name, columns in self.blocks if name == feature_type for i in columns], dtype=int)
 
     @property
     def _groups(self) -> list[np.ndarray]:
-        return [np.array(columns) for block, columns in self.blocks if block == "category"]
+        return [np.array(columns) for name, columns in self.blocks if name == "categorical"]
 
     def draw(self, x: Row, key: Key[Array, ""]) -> Row:
         return x
@@ -142,18 +176,9 @@ class Mixed(Likelihood):
         return row
 
 
-LIKELIHOODS = ("bernoulli", "gaussian", "gaussian-fixed", "mixed")
-
-
-def likelihood_of(name: str, d_x: int, sigma: Float[Array, ""], blocks: Blocks = ()) -> Likelihood:
-    """The likelihood called `name`; `sigma` is the fixed σ, or the unit of a learned one; `blocks` are of "mixed"."""
-    if name == "bernoulli":
-        return Bernoulli()
-    if name == "gaussian":
-        return LearnedGaussian(unit=sigma, log_ratio=jnp.zeros(d_x))
-    if name == "gaussian-fixed":
-        return FixedGaussian(sigma=sigma)
-    if name == "mixed":
-        n_numeric = sum(len(columns) for kind, columns in blocks if kind == "numeric")
-        return Mixed(LearnedGaussian(unit=sigma, log_ratio=jnp.zeros(n_numeric)), blocks)
-    raise ValueError(f"likelihood must be one of {', '.join(LIKELIHOODS)}, got {name!r}")
+LIKELIHOODS: dict[str, type[Likelihood]] = {
+    "bernoulli": Bernoulli,
+    "gaussian": LearnedGaussian,
+    "gaussian-fixed": FixedGaussian,
+    "mixed": Mixed,
+}

@@ -31,26 +31,26 @@ class Mlp(eqx.Module):
         cls,
         key: Key[Array, ""],
         inputs: tuple[int, ...],
-        hidden: tuple[int, ...],
+        hidden_layer_sizes: tuple[int, ...],
         outputs: tuple[int, ...],
         activation: str = "relu",
-        kernel_sd: float | None = None,
+        init_scale: float | None = None,
     ) -> "Mlp":
-        """Kernels are Glorot's, or N(0, kernel_sd²) as the paper prints; biases are zero."""
-        keys = iter(jax.random.split(key, len(inputs) + len(hidden) + len(outputs)))
+        """Kernels are Glorot's, or N(0, init_scale²) as the paper prints; biases are zero."""
+        keys = iter(jax.random.split(key, len(inputs) + len(hidden_layer_sizes) + len(outputs)))
         fan_in = sum(inputs)
         return cls(
-            input_kernels=tuple(_kernel(next(keys), hidden[0], n, fan_in, kernel_sd) for n in inputs),
+            input_kernels=tuple(_kernel(next(keys), hidden_layer_sizes[0], n, fan_in, init_scale) for n in inputs),
             hidden_kernels=tuple(
-                _kernel(next(keys), above, below, below, kernel_sd) for below, above in pairwise(hidden)
+                _kernel(next(keys), above, below, below, init_scale) for below, above in pairwise(hidden_layer_sizes)
             ),
-            hidden_biases=tuple(jnp.zeros(n) for n in hidden),
-            output_kernels=tuple(_kernel(next(keys), n, hidden[-1], hidden[-1], kernel_sd) for n in outputs),
+            hidden_biases=tuple(jnp.zeros(n) for n in hidden_layer_sizes),
+            output_kernels=tuple(_kernel(next(keys), n, hidden_layer_sizes[-1], hidden_layer_sizes[-1], init_scale) for n in outputs),
             output_biases=tuple(jnp.zeros(n) for n in outputs),
             activation=activation,
         )
 
-    def indifferent_to(self, position: int) -> "Mlp":
+    def ignoring(self, position: int) -> "Mlp":
         """The same network, for which every one-hot value of an input is like the first; itself without that input."""
         if position >= len(self.input_kernels):
             return self
@@ -69,7 +69,7 @@ class Mlp(eqx.Module):
 
 
 def _kernel(
-    key: Key[Array, ""], n_out: int, n_in: int, fan_in: int, sd: float | None
+    key: Key[Array, ""], n_out: int, n_in: int, fan_in: int, scale: float | None
 ) -> Float[Array, "{n_out} {n_in}"]:
     glorot = (2 / (fan_in + n_out)) ** 0.5
-    return (glorot if sd is None else sd) * jax.random.normal(key, (n_out, n_in))
+    return (glorot if scale is None else scale) * jax.random.normal(key, (n_out, n_in))

@@ -1,7 +1,7 @@
 """The objective: evidence lower bounds for rows with and without a label, and what the classifier is rewarded for.
 
-    maximise  E_labelled [ L_l(x, y) + α log q(y | x) ]  +  E_unlabelled [ L_u(x) + α ρ log_q_evidence(x) ]
-              − λ E_unlabelled [ roughness(x) ]
+    maximise  E_labelled [ L_l(x, y) + α log q(y | x) ]  +  E_unlabelled [ L_u(x) + α ρ pu_log_prob(x) ]
+              − λ E_unlabelled [ vat_loss(x) ]
 
     L_l(x, y) = E_{z ~ q(z|x,y)} log [ p(x, y, z) / q(z | x, y) ]
     L_u(x)    = E_{z,y ~ q(z,y|x)} log [ p(x, y, z) / q(z, y | x) ]
@@ -15,19 +15,20 @@ Both bounds are one formula. Let w be what is known of y: one-hot where a row ha
 With w one-hot the last term is −log p(y), and L is L_l; with w = q(y | x) it is L_u. So every row carries a label or
 −1, and one pass serves both kinds.
 
-The paper's objective is the one with ρ = λ = 0. `log_q_evidence` and `roughness` say what the other two terms are for.
+The paper's objective is the one with ρ = λ = 0. `pu_log_prob` and `vat_loss` say what the other two terms are for.
 """
 
 from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from newfound.models.base import DeepGenerativeModel, Gaussian, over
+from newfound.labels import UNLABELLED
+from newfound.models.base import DeepGenerativeModel, Gaussian, vmap_unless_single
 
-UNLABELLED = -1
-POWER_STEP = 0.1  # of the reach: how far from a row its roughness is felt for
+XI = 0.1  # ξ, the finite-difference step of VAT, as a share of its radius
 TINY = 1e-12
 
 
@@ -39,11 +40,18 @@ class Expectation(NamedTuple):
     n_z_samples: int = 1
 
 
-class Extras(NamedTuple):
+class Partition(NamedTuple):
+    """The components that stand for the known classes, in their order, and those of all new ones."""
+
+    known: tuple[int, ...]
+    new: tuple[int, ...]
+
+
+class ObjectiveTerms(NamedTuple):
     """Which terms there are beside the paper's. Hashable: it is part of what is compiled."""
 
-    has_evidence: bool = False  # of how probable the known classes are for each row
-    is_smoothed: bool = False
+    pu: Partition | None = None  # the PU term needs to know which components are known
+    vat: bool = False
 
 
 class Terms(NamedTuple):
@@ -53,24 +61,24 @@ class Terms(NamedTuple):
     kl_z: Float[Array, "*batch"]
     kl_y: Float[Array, "*batch"]
     log_q_label: Float[Array, "*batch"]  # 0 where a row has none
-    log_q_evidence: Float[Array, "*batch"]  # 0 where a row has a label
-    roughness: Float[Array, "*batch"]
+    pu_log_prob: Float[Array, "*batch"]  # 0 where a row has a label
+    vat_loss: Float[Array, "*batch"]
 
     @property
     def elbo(self) -> Float[Array, "*batch"]:
         return self.reconstruction - self.kl_z - self.kl_y
 
     def objective(self, weights: "Weights") -> Float[Array, "*batch"]:
-        classified = self.log_q_label + weights.evidence * self.log_q_evidence
-        return self.elbo + weights.alpha * classified - weights.smoothness * self.roughness
+        classified = self.log_q_label + weights.pu * self.pu_log_prob
+        return self.elbo + weights.label * classified - weights.vat * self.vat_loss
 
 
 class Weights(NamedTuple):
-    """What the objective's terms count beside the bounds."""
+    """The weights of the objective's terms beside the bounds."""
 
-    alpha: Float[Array, ""]  # α, of log q(y | x)
-    evidence: Float[Array, ""]  # ρ, of log_q_evidence against log q(y | x)
-    smoothness: Float[Array, ""]  # λ, of the roughness
+    label: Float[Array, ""]  # α, of log q(y | x)
+    pu: Float[Array, ""]  # ρ, of pu_log_prob relative to log q(y | x)
+    vat: Float[Array, ""]  # λ, of vat_loss
 
 
 def row_terms(
@@ -99,14 +107,14 @@ def row_terms(
 
     # The noise is shared by all y, so that whatever does not depend on y is computed only once.
     epsilon = jax.random.normal(z_key, (expectation.n_z_samples, model.latent_dim))
-    reconstruction, kl_z = over(lambda y: terms_given_y(model, x, y, epsilon))(ys)
+    reconstruction, kl_z = vmap_unless_single(lambda y: terms_given_y(model, x, y, epsilon))(ys)
     return Terms(
         reconstruction=weights @ reconstruction,
         kl_z=weights @ kl_z,
         kl_y=jnp.sum(w * (log_w - log_p)),
         log_q_label=jnp.sum(one_hot * log_q),
-        log_q_evidence=jnp.zeros(()),
-        roughness=jnp.zeros(()),
+        pu_log_prob=jnp.zeros(()),
+        vat_loss=jnp.zeros(()),
     )
 
 
@@ -122,7 +130,7 @@ def terms_given_y(
     def log_p_x(epsilon: Float[Array, " d_z"]) -> Float[Array, ""]:
         return model.likelihood.log_prob(x, model.p_x(y, q_z.reparameterise(epsilon)))
 
-    return jnp.mean(over(log_p_x)(epsilon)), gaussian_kl(q_z, model.p_z(y))
+    return jnp.mean(vmap_unless_single(log_p_x)(epsilon)), gaussian_kl(q_z, model.p_z(y))
 
 
 def gaussian_kl(q: Gaussian, p: Gaussian) -> Float[Array, ""]:
@@ -139,38 +147,48 @@ def gumbel_softmax(
     return jax.nn.softmax((log_q[None] + gumbel) / temperature)
 
 
-def log_q_evidence(log_q: Float[Array, " K"], shares: Float[Array, " n_known"]) -> Float[Array, ""]:
-    """Σ_y s_y log q(y | x) + (1 − Σ_y s_y) log q(y is new | x), where s_y is how probable the known class y is here.
+def pu_log_prob(
+    log_q: Float[Array, " K"], targets: Float[Array, " n_known"], partition: Partition
+) -> Float[Array, ""]:
+    """Σ_y t_y log q(y | x) + (1 − Σ_y t_y) log q(y is new | x), where t_y = P(y | x) by the PU estimate.
 
-    Labels say where the known classes are; that rows elsewhere have none says where they are not, which is where s
-    comes from (`newfound.training.evidence`). Without this term a classifier learns what is known from labelled rows
+    Labels say where the known classes are; that rows elsewhere have none says where they are not, which is where t
+    comes from (`newfound.initialisation.pu`). Without this term a classifier learns what is known from labelled rows
     alone, and calls a new class that looks alike by a known name.
     """
-    n_known = shares.size
-    if n_known == log_q.size:  # nothing is new
-        return shares @ log_q
-    return shares @ log_q[:n_known] + (1 - jnp.sum(shares)) * jax.nn.logsumexp(log_q[n_known:])
+    known = targets @ _at(log_q, partition.known)
+    if not partition.new:
+        return known
+    return known + (1 - jnp.sum(targets)) * jax.nn.logsumexp(_at(log_q, partition.new))
 
 
-def roughness(
+def _at(values: Float[Array, " K"], components: tuple[int, ...]) -> Float[Array, " _"]:
+    """The values of some components; neighbours are a slice, whose gradient is a pad and not a scatter."""
+    first, last = components[0], components[-1]
+    if components == tuple(range(first, last + 1)):
+        return values[first : last + 1]
+    return values[np.array(components)]
+
+
+def vat_loss(
     model: DeepGenerativeModel,
     x: Float[Array, " d_x"],
     log_q: Float[Array, " K"],
-    towards: Float[Array, " d_x"],
-    reach: Float[Array, ""],
+    initial_direction: Float[Array, " d_x"],
+    radius: Float[Array, ""],
 ) -> Float[Array, ""]:
-    """max_r KL(q(y | x) ‖ q(y | x + r)) with ‖r‖ = reach: how much a small change of x could change its class.
+    """max_r KL(q(y | x) ‖ q(y | x + r)) with ‖r‖ = radius: how much a small change of x could change its class.
 
-    This is virtual adversarial training (Miyato et al. 2017): boundaries between classes keep away from the rows. The
-    worst r is found by one step of the power method from the direction `towards`.
+    This is virtual adversarial training (VAT, Miyato et al. 2017): boundaries between classes keep away from the rows.
+    The worst r is found by one step of the power method.
     """
     log_q = jax.lax.stop_gradient(log_q)
 
     def divergence(r: Float[Array, " d_x"]) -> Float[Array, ""]:
         return jnp.sum(jnp.exp(log_q) * (log_q - model.log_q_y(x + r)))
 
-    steepest = jax.grad(divergence)(POWER_STEP * reach * _unit(towards))
-    return divergence(jax.lax.stop_gradient(reach * _unit(steepest)))
+    steepest = jax.grad(divergence)(XI * radius * _unit(initial_direction))
+    return divergence(jax.lax.stop_gradient(radius * _unit(steepest)))
 
 
 def _unit(v: Float[Array, " d"]) -> Float[Array, " d"]:
@@ -189,33 +207,33 @@ def batch_terms(
     model: DeepGenerativeModel,
     rows: Float[Array, "batch d_x"],
     labels: Int[Array, " batch"],
-    shares: Float[Array, "batch n_known"],
+    targets: Float[Array, "batch n_known"] | None,
     key: Key[Array, ""],
     temperature: Float[Array, ""],
-    reach: Float[Array, ""],
+    vat_radius: Float[Array, ""],
     expectation: Expectation,
-    extras: Extras,
+    terms: ObjectiveTerms,
     n_labelled: int = 0,
 ) -> Terms:
     """The terms of each row of a training batch, labelled rows first, each drawn afresh from its likelihood.
 
-    Roughness is looked for within `reach` times the distance to the nearest other row, if at all.
+    The radius of VAT is relative to the distance to the nearest other row.
     """
     keys = jax.vmap(jax.random.split)(jax.random.split(key, len(rows)))
     drawn = jax.vmap(model.likelihood.draw)(rows, keys[:, 0])
     log_q = jax.vmap(model.log_q_y)(drawn)  # once, for all that reads it: the classifier's gradient is then one too
 
-    def weigh(x: Float[Array, " d_x"], log_q: Float[Array, " K"], label: Int[Array, ""], key: Key[Array, ""]) -> Terms:
+    def bounds(x: Float[Array, " d_x"], log_q: Float[Array, " K"], label: Int[Array, ""], key: Key[Array, ""]) -> Terms:
         return row_terms(model, x, log_q, label, key, temperature, expectation)
 
-    terms = jax.vmap(weigh)(drawn, log_q, labels, keys[:, 1])
-    if extras.has_evidence:
-        evidence = jax.vmap(log_q_evidence)(log_q, shares)
-        terms = terms._replace(log_q_evidence=jnp.where(labels == UNLABELLED, evidence, 0.0))
-    if extras.is_smoothed:
-        without, log_q = drawn[n_labelled:], log_q[n_labelled:]  # labels say where the others belong
-        nearest, distance = nearest_in_batch(without)
-        towards = without[nearest] - without
-        rough = jax.vmap(roughness, (None, 0, 0, 0, 0))(model, without, log_q, towards, reach * distance)
-        terms = terms._replace(roughness=jnp.concatenate([jnp.zeros(n_labelled), rough]))
-    return terms
+    computed = jax.vmap(bounds)(drawn, log_q, labels, keys[:, 1])
+    if terms.pu is not None:
+        pu = jax.vmap(lambda log_q, target: pu_log_prob(log_q, target, terms.pu))(log_q, targets)
+        computed = computed._replace(pu_log_prob=jnp.where(labels == UNLABELLED, pu, 0.0))
+    if terms.vat:
+        unlabelled, log_q = drawn[n_labelled:], log_q[n_labelled:]  # labels say where the others belong
+        nearest, distance = nearest_in_batch(unlabelled)
+        direction = unlabelled[nearest] - unlabelled
+        vat = jax.vmap(vat_loss, (None, 0, 0, 0, 0))(model, unlabelled, log_q, direction, vat_radius * distance)
+        computed = computed._replace(vat_loss=jnp.concatenate([jnp.zeros(n_labelled), vat]))
+    return computed

@@ -16,6 +16,9 @@ class SemiSupervisedVAE(DeepGenerativeModel):
     p(x | y, z) = the likelihood at decoder(z, y)    `decoder`, `likelihood`
     """
 
+    title = "SSVAE"
+    pretrains = False
+
     @classmethod
     def init(
         cls,
@@ -34,6 +37,6 @@ class SemiSupervisedVAE(DeepGenerativeModel):
         (output,) = self.decoder(z, y)
         return output
 
-    def settled(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "SemiSupervisedVAE":
+    def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "SemiSupervisedVAE":
         """Here p(z) is the same for every y and stays as it is."""
-        return dataclasses.replace(self, encoder=self.encoder.indifferent_to(1), decoder=self.decoder.indifferent_to(1))
+        return dataclasses.replace(self, encoder=self.encoder.ignoring(1), decoder=self.decoder.ignoring(1))

@@ -1,7 +1,26 @@
-"""From masked labels to trained models: `batches` feeds, `steps` is compiled, `runs` keeps book, `loop` ties them."""
+"""From rows and labels to trained models.
 
-from newfound.training.loop import Moment, Plan, TrainingData, train
-from newfound.training.runs import Ending, RunResult
-from newfound.training.warm_start import Images
+`phases` says what is trained on, `batches` feeds it, `steps` is compiled, `restarts` keeps the states and histories,
+`loop` ties them together.
+"""
 
-__all__ = ["Ending", "Images", "Moment", "Plan", "RunResult", "TrainingData", "train"]
+from newfound.training.loop import Callback, ProgressEvent, train
+from newfound.training.phases import TrainingData
+from newfound.training.restarts import RestartResult, Termination, best_restart
+from newfound.training.settings import TrainingSettings, training_settings
+from newfound.training.steps import TERM_NAMES
+from newfound.training.validation import split_rows
+
+__all__ = [
+    "TERM_NAMES",
+    "Callback",
+    "ProgressEvent",
+    "RestartResult",
+    "Termination",
+    "TrainingData",
+    "TrainingSettings",
+    "best_restart",
+    "split_rows",
+    "train",
+    "training_settings",
+]

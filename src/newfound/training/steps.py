@@ -1,4 +1,4 @@
-"""The compiled half of training: a step, a chunk of steps, a look at the held-out rows. Pure functions."""
+"""The compiled half of training: a step, a chunk of steps, an evaluation of validation rows. Pure functions."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -10,24 +10,25 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree, UInt32
 
-from newfound.compilation import training_options
-from newfound.features import Scaling
+from newfound.labels import UNLABELLED
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
-from newfound.models.base import over
-from newfound.models.objective import UNLABELLED, Expectation, Extras, Terms, Weights, batch_terms, row_terms
+from newfound.models.base import vmap_unless_single
+from newfound.models.objective import Expectation, ObjectiveTerms, Terms, Weights, batch_terms, row_terms
 from newfound.models.randomness import key_of
+from newfound.preprocessing import Scaling
+from newfound.training.compilation import training_options
 
 ADAM = optax.scale_by_adam()
 
 
-class Knobs(NamedTuple):
-    """Numbers that may change without compiling anew."""
+class Hyperparameters(NamedTuple):
+    """Numbers that may change without compiling again."""
 
     weights: Weights
-    labelled: Float[Array, ""]  # what labelled rows count, all together, against those without a label
+    labelled_weight: Float[Array, ""]  # of all labelled rows together, relative to those without a label
     temperature: Float[Array, ""]
-    reach: Float[Array, ""]
-    max_gradient_norm: Float[Array, ""]
+    vat_radius: Float[Array, ""]
+    max_grad_norm: Float[Array, ""]
 
 
 class TrainState(NamedTuple):
@@ -35,29 +36,41 @@ class TrainState(NamedTuple):
 
     model: DeepGenerativeModel
     moments: optax.OptState
-    key: Key[Array, "*runs"]
+    key: Key[Array, "*restarts"]
 
 
 class StepInfo(NamedTuple):
-    """What a step reports: loss = −reconstruction + kl_z + kl_y + α (cross_entropy + ρ · misfit) + λ · roughness."""
+    """What a step reports: loss = −reconstruction + kl_z + kl_y + α (cross_entropy + ρ · pu_loss) + λ · vat_loss."""
 
     loss: Float[Array, "*steps"]
     reconstruction: Float[Array, "*steps"]
     kl_z: Float[Array, "*steps"]
     kl_y: Float[Array, "*steps"]
     cross_entropy: Float[Array, "*steps"]  # −log q(label | x)
-    misfit: Float[Array, "*steps"]  # −log_q_evidence
-    roughness: Float[Array, "*steps"]
-    gradient_norm: Float[Array, "*steps"]
+    pu_loss: Float[Array, "*steps"]  # −pu_log_prob
+    vat_loss: Float[Array, "*steps"]
+    grad_norm: Float[Array, "*steps"]
+
+
+TERM_NAMES = {  # as people read them
+    "loss": "loss",
+    "reconstruction": "log p(x | y, z)",
+    "kl_z": "KL of z",
+    "kl_y": "KL of y",
+    "cross_entropy": "cross-entropy of the labels",
+    "pu_loss": "PU loss (missing labels)",
+    "vat_loss": "VAT loss",
+    "grad_norm": "gradient norm",
+}
 
 
 def init_states(
-    seeds: UInt32[Array, " runs"] | np.ndarray,
+    seeds: UInt32[Array, " restarts"] | np.ndarray,
     log_p_y: Array | np.ndarray,
     sigma: Array | np.float32,
     architecture: Architecture,
 ) -> TrainState:
-    """A fresh state for every run."""
+    """A fresh state for every restart."""
     models, keys = _init_models(seeds, log_p_y, sigma, architecture)
     moments = jax.eval_shape(jax.vmap(ADAM.init), models)
     return TrainState(models, jax.tree.map(lambda of: np.zeros(of.shape, of.dtype), moments), keys)
@@ -65,8 +78,8 @@ def init_states(
 
 @partial(jax.jit, static_argnames="architecture")
 def _init_models(
-    seeds: UInt32[Array, " runs"], log_p_y: Float[Array, " K"], sigma: Float[Array, ""], architecture: Architecture
-) -> tuple[DeepGenerativeModel, Key[Array, " runs"]]:
+    seeds: UInt32[Array, " restarts"], log_p_y: Float[Array, " K"], sigma: Float[Array, ""], architecture: Architecture
+) -> tuple[DeepGenerativeModel, Key[Array, " restarts"]]:
     def init(seed: UInt32[Array, ""]) -> tuple[DeepGenerativeModel, Key[Array, ""]]:
         model_key, training_key = jax.random.split(key_of(seed))
         return MODELS[architecture.model].init(model_key, architecture, log_p_y, sigma), training_key
@@ -78,97 +91,96 @@ def train_step(
     state: TrainState,
     rows: Array,
     labels: Int[Array, " batch"],
-    shares: Float[Array, "batch n_known"],
+    targets: Float[Array, "batch n_known"] | None,
     learning_rate: Float[Array, ""],
     scaling: Scaling,
-    knobs: Knobs,
+    hyperparameters: Hyperparameters,
     n_labelled: int,
     expectation: Expectation,
-    extras: Extras,
+    terms: ObjectiveTerms,
 ) -> tuple[TrainState, StepInfo]:
     """One step of Adam on the batch's objective, the gradient clipped to a norm."""
     key, step_key = jax.random.split(state.key)
-    weights = stream_weights(len(rows), n_labelled, knobs.labelled)
+    weights = row_weights(len(rows), n_labelled, hyperparameters.labelled_weight)
 
     def loss(model: DeepGenerativeModel) -> tuple[Float[Array, ""], Terms]:
-        terms = batch_terms(
+        of_rows = batch_terms(
             model,
             scaling.apply(rows),
             labels,
-            shares,
+            targets,
             step_key,
-            knobs.temperature,
-            knobs.reach,
+            hyperparameters.temperature,
+            hyperparameters.vat_radius,
             expectation,
-            extras,
+            terms,
             n_labelled,
         )
-        sums = Terms(*(weights @ term for term in terms))
-        return -sums.objective(knobs.weights), sums
+        sums = Terms(*(weights @ term for term in of_rows))
+        return -sums.objective(hyperparameters.weights), sums
 
     (value, sums), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
     norm = optax.tree.norm(gradient)
-    shrink = jnp.minimum(1.0, knobs.max_gradient_norm / norm)
+    shrink = jnp.minimum(1.0, hyperparameters.max_grad_norm / norm)
     direction, moments = ADAM.update(jax.tree.map(lambda g: shrink * g, gradient), state.moments)
     model = jax.tree.map(lambda parameter, d: parameter - learning_rate * d, state.model, direction)
-    classified = -sums.log_q_label, -sums.log_q_evidence
-    info = StepInfo(value, sums.reconstruction, sums.kl_z, sums.kl_y, *classified, sums.roughness, norm)
+    classified = -sums.log_q_label, -sums.pu_log_prob
+    info = StepInfo(value, sums.reconstruction, sums.kl_z, sums.kl_y, *classified, sums.vat_loss, norm)
     return TrainState(model, moments, key), info
 
 
-def stream_weights(n_rows: int, n_labelled: int, labelled: Float[Array, ""]) -> Float[Array, " batch"]:
-    """Weights under which a batch's sum is `labelled` · E over its labelled rows + E over its unlabelled rows."""
+def row_weights(n_rows: int, n_labelled: int, labelled_weight: Float[Array, ""]) -> Float[Array, " batch"]:
+    """Weights under which a batch's sum is `labelled_weight` · E over its labelled rows + E over its unlabelled rows."""
     is_labelled = np.arange(n_rows) < n_labelled
-    return jnp.where(is_labelled, labelled / max(n_labelled, 1), 1 / max(n_rows - n_labelled, 1))
+    return jnp.where(is_labelled, labelled_weight / max(n_labelled, 1), 1 / max(n_rows - n_labelled, 1))
 
 
 def train_chunk(
     states: TrainState,
     rows: Array,
-    labels: Int[Array, "runs steps batch"],
-    shares: Float[Array, "runs steps batch n_known"],
-    learning_rates: Float[Array, "runs steps"],
+    labels: Int[Array, "restarts steps batch"],
+    targets: Float[Array, "restarts steps batch n_known"] | None,
+    learning_rates: Float[Array, "restarts steps"],
     scaling: Scaling,
-    knobs: Knobs,
+    hyperparameters: Hyperparameters,
     *,
     n_labelled: int,
     expectation: Expectation,
-    extras: Extras,
+    terms: ObjectiveTerms,
 ) -> tuple[TrainState, StepInfo]:
-    """The next steps of every run, in one compiled scan."""
+    """The next steps of every restart, in one compiled scan."""
 
-    def run(state: TrainState, *steps: Array) -> tuple[TrainState, StepInfo]:
+    def train_one(state: TrainState, *steps: Any) -> tuple[TrainState, StepInfo]:
         def step(state: TrainState, batch: Any) -> tuple[TrainState, StepInfo]:
-            rows, labels, shares, rate = batch
-            return train_step(state, rows, labels, shares, rate, scaling, knobs, n_labelled, expectation, extras)
+            return train_step(state, *batch, scaling, hyperparameters, n_labelled, expectation, terms)
 
         return jax.lax.scan(step, state, steps)
 
-    return over(run)(states, rows, labels, shares, learning_rates)
+    return vmap_unless_single(train_one)(states, rows, labels, targets, learning_rates)
 
 
 @cache
 def compiled_train_chunk() -> Callable[..., tuple[TrainState, StepInfo]]:
     """`train_chunk`, compiled once for every shape; made on first use, because its options depend on the device."""
-    static = ("n_labelled", "expectation", "extras")
+    static = ("n_labelled", "expectation", "terms")
     return jax.jit(train_chunk, static_argnames=static, compiler_options=training_options())
 
 
 @partial(jax.jit, static_argnames="expectation")
-def heldout_batch(
+def validation_batch(
     models: DeepGenerativeModel,
     rows: Array,
     scaling: Scaling,
     temperature: Float[Array, ""],
     expectation: Expectation,
-) -> tuple[Float[Array, "runs batch"], Int[Array, "runs batch"]]:
+) -> tuple[Float[Array, "restarts batch"], Int[Array, "restarts batch"]]:
     """The ELBO of each row, its label unread, and its most probable component.
 
-    The noise is the same at every look, so that two looks can be compared.
+    The noise is the same at every evaluation, so that two can be compared.
     """
     keys = jax.random.split(key_of(0), len(rows))
 
-    def run(model: DeepGenerativeModel) -> tuple[Float[Array, " batch"], Int[Array, " batch"]]:
+    def evaluate_one(model: DeepGenerativeModel) -> tuple[Float[Array, " batch"], Int[Array, " batch"]]:
         def one(x: Float[Array, " d_x"], key: Key[Array, ""]) -> tuple[Float[Array, ""], Int[Array, ""]]:
             log_q = model.log_q_y(x)
             terms = row_terms(model, x, log_q, jnp.int32(UNLABELLED), key, temperature, expectation)
@@ -176,16 +188,16 @@ def heldout_batch(
 
         return jax.vmap(one)(scaling.apply(rows), keys)
 
-    return over(run)(models)
+    return vmap_unless_single(evaluate_one)(models)
 
 
-def choose(is_new: np.ndarray, new: PyTree, old: PyTree) -> PyTree:
-    """For each run: `new` where the flag is set, else `old`; no program is needed where all runs agree."""
-    if is_new.all():
-        return new
-    return _choose(is_new, new, old) if is_new.any() else old
+def select(is_chosen: np.ndarray, chosen: PyTree, other: PyTree) -> PyTree:
+    """For each restart: `chosen` where the flag is set, else `other`; no program is needed where all restarts agree."""
+    if is_chosen.all():
+        return chosen
+    return _select(is_chosen, chosen, other) if is_chosen.any() else other
 
 
 @jax.jit
-def _choose(is_new: Bool[Array, " runs"], new: PyTree, old: PyTree) -> PyTree:
-    return jax.vmap(lambda flag, a, b: jax.tree.map(partial(jnp.where, flag), a, b))(is_new, new, old)
+def _select(is_chosen: Bool[Array, " restarts"], chosen: PyTree, other: PyTree) -> PyTree:
+    return jax.vmap(lambda flag, a, b: jax.tree.map(partial(jnp.where, flag), a, b))(is_chosen, chosen, other)

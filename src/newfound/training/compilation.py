@@ -7,10 +7,14 @@ from pathlib import Path
 import jax
 
 
-def keep_compiled_programs() -> None:
-    """Point JAX's persistent cache at the user's cache folder, unless the user has chosen one, or none.
+MOST_BYTES = 256 * 2**20  # of kept programs; those not used for longest go first
 
-    Set NEWFOUND_CACHE to choose the folder, or to the empty string to keep nothing.
+
+def keep_compiled_programs() -> None:
+    """Let JAX keep compiled programs in the user's cache folder, unless the process has chosen one of its own.
+
+    This changes settings of the whole process, so only the command line calls it, or a user who sets NEWFOUND_CACHE to a
+    folder. The empty string keeps nothing.
     """
     if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
         return
@@ -18,8 +22,15 @@ def keep_compiled_programs() -> None:
     if folder is None:
         return
     jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_compilation_cache_max_size", MOST_BYTES)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+
+def keep_compiled_programs_if_asked() -> None:
+    """For a user's own program: only where NEWFOUND_CACHE names a folder."""
+    if os.environ.get("NEWFOUND_CACHE"):
+        keep_compiled_programs()
 
 
 def _folder() -> Path | None:
@@ -28,7 +39,7 @@ def _folder() -> Path | None:
         return None
     from platformdirs import user_cache_path
 
-    folder = (Path(chosen) if chosen else user_cache_path("newfound")) / "compiled"
+    folder = (Path(chosen) if chosen else user_cache_path("newfound")) / "programs"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError:  # a read-only home is no reason to fail: compile each time

@@ -1,0 +1,115 @@
+"""Classes: what a person names. Which components of the mixture belong to which class, and what a row's answer is."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from newfound.labels import UNLABELLED
+
+
+class Answer(NamedTuple):
+    """What is said of each row."""
+
+    position: np.ndarray  # of its class in `Classes.names`
+    probability: np.ndarray  # of that class
+    p_new: np.ndarray  # of all new classes together
+    component: np.ndarray  # the most probable one of that class
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The known classes, then the new ones, and the class of every component."""
+
+    names: np.ndarray
+    is_new: np.ndarray  # one flag a class
+    component_class: np.ndarray  # for each component, the position of its class
+
+    @classmethod
+    def one_component_each(cls, known: np.ndarray, n_new: int) -> "Classes":
+        """Every known class has one component, and so has each of `n_new` new ones."""
+        names = np.array([*known, *new_names(known, n_new)]) if n_new else known
+        if n_new and known.dtype.kind == "b":
+            names = np.array([*map(str, known), *new_names(known, n_new)])
+        position = np.arange(len(names))
+        return cls(names, position >= len(known), position)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def n_known(self) -> int:
+        return int((~self.is_new).sum())
+
+    @property
+    def n_components(self) -> int:
+        return len(self.component_class)
+
+    @property
+    def known(self) -> np.ndarray:
+        """The names of the known classes."""
+        return self.names[~self.is_new]
+
+    @cached_property
+    def known_components(self) -> tuple[int, ...]:
+        """The component that stands for each known class, in the order of the classes: its first."""
+        return tuple(int(self.components(i)[0]) for i in np.flatnonzero(~self.is_new))
+
+    @cached_property
+    def new_components(self) -> tuple[int, ...]:
+        """All components of new classes."""
+        return tuple(np.flatnonzero(self.is_new[self.component_class]).tolist())
+
+    def component_of(self, codes: np.ndarray) -> np.ndarray:
+        """The component that stands for each row's label, from codes of known classes; UNLABELLED stays so."""
+        return np.array([*self.known_components, UNLABELLED])[codes]
+
+    def components(self, position: int) -> np.ndarray:
+        """The components of a class."""
+        return np.flatnonzero(self.component_class == position)
+
+    def position(self, name: Any) -> int:
+        """Where a class stands in the list, by its name."""
+        found = np.flatnonzero(self.names == name)
+        if len(found) == 0:
+            some = ", ".join(repr(c) for c in self.names.tolist()[:10]) + ", …" * (len(self) > 10)
+            raise ValueError(f"class_name must be one of classes_ ({some}); got {name!r}.")
+        return int(found[0])
+
+    def probabilities(self, of_components: np.ndarray) -> np.ndarray:
+        """The probability of each class: that of its components together."""
+        belongs = self.component_class[:, None] == np.arange(len(self))
+        is_same = belongs.shape[0] == belongs.shape[1] and belongs.diagonal().all()
+        return of_components if is_same else of_components @ belongs.astype(float)
+
+    def choose(self, probabilities: np.ndarray) -> np.ndarray:
+        """The position of each row's class: a known one if it is more probable than all new ones together, else new.
+
+        What is new may be spread over several classes, none of which could hold its own against a known class alone.
+        """
+        new = probabilities[:, self.is_new].sum(axis=1)
+        known = probabilities[:, ~self.is_new].max(axis=1, initial=0.0)
+        return np.where((new > known)[:, None] == self.is_new, probabilities, -1.0).argmax(axis=1)
+
+    def answer(self, of_components: np.ndarray) -> Answer:
+        """From the probabilities of the components to what is said of each row."""
+        probabilities = self.probabilities(of_components)
+        position = self.choose(probabilities)
+        of_class = self.component_class == position[:, None]
+        return Answer(
+            position=position,
+            probability=probabilities[np.arange(len(position)), position],
+            p_new=probabilities[:, self.is_new].sum(axis=1),
+            component=np.where(of_class, of_components, -1.0).argmax(axis=1),
+        )
+
+
+def new_names(known: np.ndarray, n_new: int) -> list[Any]:
+    """Names for new classes: the next integers, or "new-1", "new-2", … as far as they are not taken."""
+    if len(known) == 0 or known.dtype.kind == "i":
+        first = int(known.max()) + 1 if len(known) else 0
+        return list(range(first, first + n_new))
+    taken = set(map(str, known))
+    free = (name for i in range(1, n_new + len(taken) + 1) if (name := f"new-{i}") not in taken)
+    return [next(free) for _ in range(n_new)]

@@ -1,0 +1,193 @@
+"""Every setting that is not a keyword of the estimators: one frozen, hashable record, with one line for each name.
+
+A run, a model file and an experiment hold the whole of it. Change a setting with `dataclasses.replace`:
+
+    config = replace(Config(), objective=Objective(temperature=0.7))
+"""
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+from newfound.parameters import Number, OneOf, Rule, Several, check_parameters
+
+COUNT = Number(1, whole=True)
+
+
+def setting(default: Any, meaning: str, *rules: Rule) -> Any:
+    """A field with its default, what it means and what it may be."""
+    return field(default=default, metadata={"meaning": meaning, "rules": rules})
+
+
+class Settings:
+    """A record of settings: checked when it is made, documented by its own fields, the same after JSON and back."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        lines = [f"    {name} : {cls.__dict__[name].metadata['meaning']}" for name in _annotations(cls)]
+        cls.__doc__ = f"{cls.__doc__}\n\n    Parameters\n    ----------\n" + "\n".join(lines) + "\n    "
+
+    def __post_init__(self) -> None:
+        named = {f.name: f for f in fields(self)}  # type: ignore[arg-type]
+        check_parameters({name: getattr(self, name) for name in named}, {n: f.metadata["rules"] for n, f in named.items()})
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Self:
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()})
+
+
+def _annotations(cls: type) -> list[str]:
+    return [name for name in cls.__dict__.get("__annotations__", {}) if name in cls.__dict__]
+
+
+@dataclass(frozen=True)
+class Objective(Settings):
+    """What is maximised."""
+
+    posterior: str = setting(
+        "structured", "q(z | x, y) as in the paper, or q(z | x)", OneOf(("structured", "mean-field"))
+    )
+    expectation: str = setting(
+        "gumbel", "over y: by Gumbel-softmax samples, or exact, by enumeration", OneOf(("gumbel", "exact"))
+    )
+    temperature: float = setting(0.5, "of the Gumbel-softmax", Number(0.01, 100))
+    n_y_samples: int = setting(1, "samples of y for each row and step", Number(1, 1_000, whole=True))
+    n_z_samples: int = setting(1, "samples of z for each row and step", Number(1, 1_000, whole=True))
+    label_weight: float = setting(100.0, "α, the weight of log q(y | x) for labelled rows", Number(0, 1e6))
+    prior_known: float = setting(0.5, "share of p(y) that belongs to the known classes", Number(0.001, 0.999))
+    vat_weight: float = setting(
+        0.0, "λ, the weight of virtual adversarial training (VAT); 3 is a weight that shows", Number(0, 1e6)
+    )
+    vat_radius: float = setting(
+        0.1, "how far VAT looks around a row, as a share of the distance to the nearest row", Number(0, 10)
+    )
+    sigma: float = setting(
+        0.1, "standard deviation of likelihood='gaussian-fixed'", Number(0, 1e6, is_low_open=True)
+    )
+
+
+@dataclass(frozen=True)
+class Optimisation(Settings):
+    """How it is maximised."""
+
+    activation: str = setting("relu", "of the hidden layers", OneOf(("relu", "gelu", "silu", "tanh")))
+    init_scale: float | None = setting(
+        None,
+        "standard deviation of the initial kernels; None is Glorot's",
+        Number(0, 10, is_low_open=True),
+        OneOf((None,)),
+    )
+    max_grad_norm: float = setting(100.0, "longer gradients are clipped to this norm", Number(0, is_low_open=True))
+    max_learning_rate_reductions: int = setting(
+        8, "how often a loss that is not finite halves the learning rate before training has diverged", Number(0, whole=True)
+    )
+    max_label_repeats: int = setting(
+        10, "a labelled row weighs at most as much as so many others, or few labels would be overfit", COUNT
+    )
+    target_steps: int = setting(6_000, "steps that max_epochs='auto' aims at, within 10 and 150 epochs", COUNT)
+    pretrain_epochs: int | str = setting(
+        "auto",
+        "epochs of each phase of pretraining (as a VAE, then on pseudo-labels); 0 for none; 'auto' aims at "
+        "pretrain_target_steps, within 3 and 60 epochs, for GMDGM, and is none for SSVAE",
+        Number(0, 1_000_000, whole=True),
+        OneOf(("auto",)),
+    )
+    pretrain_target_steps: int = setting(3_000, "see pretrain_epochs", COUNT)
+    early_stopping: bool = setting(
+        False, "stop, and keep the best state, when the validation ELBO no longer improves", OneOf((True, False))
+    )
+    n_iter_no_change: int = setting(
+        10, "evaluations without a better validation ELBO before early stopping", Number(1, 1_000_000, whole=True)
+    )
+    min_std: float = setting(0.0, "columns that vary no more than this are dropped (the paper's images: 0.1)", Number(0))
+
+
+@dataclass(frozen=True)
+class Initialisation(Settings):
+    """Where the components begin: the graph of neighbours, the PU estimate, the first clusters."""
+
+    init: str = setting(
+        "spectral",
+        "clusters by spectral embedding of the neighbour graph, or by k-means and a Gaussian mixture",
+        OneOf(("spectral", "kmeans")),
+    )
+    # The rows' features
+    pca_components: int = setting(50, "principal components that neighbours are found in", COUNT)
+    hog_orientations: int = setting(8, "orientation bins of HOG, for images", COUNT)
+    hog_cell_pixels: int = setting(2, "least height and width of a HOG cell", COUNT)
+    hog_max_cells: int = setting(7, "most HOG cells in a row or column of an image", COUNT)
+    hog_epsilon: float = setting(0.2, "ε of block normalisation, relative to the image's own gradients", Number(0))
+    # The graph
+    n_neighbors: int = setting(10, "nearest rows that a row is joined with", COUNT)
+    graph_max_rows: int = setting(60_000, "rows of the graph; others are interpolated", COUNT)
+    n_eigenvectors: int = setting(20, "of the spectral embedding, where no gap says that fewer are enough", COUNT)
+    max_eigenvectors: int = setting(40, "for as many groups", COUNT)
+    rows_per_eigenvector: int = setting(50, "fewer rows have fewer eigenvectors", COUNT)
+    eigengap: float = setting(
+        1.5, "ratio of Laplacian eigenvalues after which as many eigenvectors as groups are enough", Number(1)
+    )
+    dense_max_rows: int = setting(1_000, "graphs up to this size are decomposed whole", COUNT)
+    propagation_dampings: tuple[float, ...] = setting((0.9, 0.99), "of label propagation", Several(Number(0, 1)))
+    propagation_max_iter: int = setting(500, "of conjugate gradients", COUNT)
+    propagation_tol: float = setting(1e-3, "of conjugate gradients", Number(0, 1, is_low_open=True))
+    # The PU estimate
+    n_folds: int = setting(5, "of labels, so that a labelled row is judged by others", Number(2, whole=True))
+    n_trees: int = setting(100, "of each forest", COUNT)
+    min_samples_leaf: int = setting(10, "rows in a leaf of a tree", COUNT)
+    min_labels_leaf: float = setting(0.15, "labels in a leaf, on average", Number(0, is_low_open=True))
+    forest_max_rows: int = setting(100_000, "rows that a forest is fitted on", COUNT)
+    regression_max_labels: int = setting(5_000, "labels that the logistic regression is fitted on", COUNT)
+    regression_scale: float = setting(7.0, "root mean square length of its rows", Number(0, is_low_open=True))
+    label_smoothing: float = setting(0.01, "of every base model", Number(0, 1))
+    pool_prior: float = setting(1.0, "Dirichlet prior of the weights of the linear opinion pool", Number(0))
+    label_frequency_prior: float = setting(
+        30.0, "what all rows say of a class's label frequency counts like so many labels", Number(0)
+    )
+    # The first clusters
+    vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
+    kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)
+    cluster_max_rows: int = setting(20_000, "rows that clusters are fitted on", COUNT)
+    min_cluster_share: float = setting(0.1, "of the mean size of a new component: smaller clusters get none", Number(0, 1))
+    labels_per_cluster: int = setting(3, "init='kmeans': labels expected in a cluster of a known class", COUNT)
+    rows_per_covariance: int = setting(
+        10, "init='kmeans': rows per dimension and cluster that full covariances need", COUNT
+    )
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings beside the estimators' keywords."""
+
+    objective: Objective = Objective()
+    optimisation: Optimisation = Optimisation()
+    initialisation: Initialisation = Initialisation()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionaries, lists, strings and numbers."""
+        return {part: _with_lists(asdict(getattr(self, part))) for part in PARTS}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Config":
+        try:
+            return cls(**{part: kind.from_json(stored[part]) for part, kind in PARTS.items()})
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"The stored configuration is of another newfound ({error}). Fit the model again.") from None
+
+    def replace(self, **changes: Any) -> "Config":
+        """With some settings changed, whichever part they belong to."""
+        parts = {part: {n: v for n, v in changes.items() if n in names} for part, names in NAMES.items()}
+        unknown = changes.keys() - set().union(*NAMES.values())
+        if unknown:
+            raise ValueError(f"Config has no setting {sorted(unknown)[0]!r}. It has {', '.join(sorted(set().union(*NAMES.values())))}.")
+        return Config(**{part: PARTS[part](**vars(getattr(self, part)) | parts[part]) for part in PARTS})
+
+    def __getitem__(self, name: str) -> Any:
+        """A setting by its name alone: each name is in one part only."""
+        return getattr(getattr(self, next(part for part, names in NAMES.items() if name in names)), name)
+
+
+PARTS: dict[str, type[Any]] = {"objective": Objective, "optimisation": Optimisation, "initialisation": Initialisation}
+NAMES = {part: {f.name for f in fields(kind)} for part, kind in PARTS.items()}
+
+
+def _with_lists(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

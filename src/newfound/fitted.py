@@ -1,0 +1,44 @@
+"""What a fit leaves: one frozen record, made by `fit`, written by `save` and read by `load`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from newfound.classes import Classes
+from newfound.models import Architecture, DeepGenerativeModel
+from newfound.preprocessing import Preprocessing
+from newfound.training import RestartResult
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model, and all that is needed to use it and to tell how it came about."""
+
+    classes: Classes
+    regime: str  # what the paper calls learning from such labels
+    preprocessing: Preprocessing
+    architecture: Architecture
+    restarts: tuple[RestartResult, ...]
+    best_restart: int  # the one in use
+    validation_indices: np.ndarray  # numbers of the rows that were held out of training
+    n_features: int  # columns of X
+    feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
+
+    @property
+    def restart(self) -> RestartResult:
+        """The restart in use."""
+        return self.restarts[self.best_restart]
+
+    @property
+    def model(self) -> DeepGenerativeModel:
+        """The model in use."""
+        return self.restart.model
+
+
+def regime_of(n_known: int, n_new: int, *, has_unlabelled: bool) -> str:
+    """What the paper calls learning from such labels."""
+    if n_known == 0:
+        return "unsupervised"
+    if not has_unlabelled:
+        return "supervised"
+    return "semi-unsupervised" if n_new else "semi-supervised"

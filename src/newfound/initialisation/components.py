@@ -1,0 +1,127 @@
+"""A component for every row, to train on before the objective is set free: a known class, or one of the new ones.
+
+If y is free from the first step, components die before z-space has any shape: few survive, and the new classes share
+them. So every row is first given a component: a known class where the PU estimate says so, else one of the clusters of
+the other rows, in a space where groups lie apart.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from newfound.config import Initialisation
+from newfound.graph import hog, neighbour_graph, normalise, pca_projection, spectral_embedding
+from newfound.initialisation.clustering import cluster
+from newfound.initialisation.pu import FeatureSets, estimate_class_probabilities
+from newfound.labels import UNLABELLED
+from newfound.preprocessing import Scaling
+
+
+class Images(NamedTuple):
+    """All rows as images, with every pixel."""
+
+    pixels: np.ndarray  # (rows, pixels)
+    shape: tuple[int, ...]  # (height, width) or (height, width, channels)
+
+
+class Rows(NamedTuple):
+    """All rows, as far as they are known before components are."""
+
+    X: np.ndarray
+    scaling: Scaling
+    images: Images | None = None  # if that is what rows are
+    latent: np.ndarray | None = None  # E[z | x], if a VAE was trained before
+
+
+class Assignment(NamedTuple):
+    """What training begins with."""
+
+    labels: np.ndarray  # a component for every row: its label's, or a pseudo-label
+    class_probabilities: np.ndarray | None  # (rows, known classes), where the PU estimate was asked for
+
+
+def initialise(
+    rows: Rows, labels: np.ndarray, n_known: int, n_new: int, settings: Initialisation, seed: int, *, uses_pu: bool
+) -> Assignment:
+    """A component for every row, from codes of labels (UNLABELLED where there is none, or where it is held out).
+
+    Components 0 to n_known − 1 are those of the known classes, the next n_new are new.
+    """
+    space, feature_sets = _spaces(rows, n_known + n_new, settings, seed, uses_pu=uses_pu)
+    probabilities = None
+    if n_known and feature_sets is not None:
+        probabilities = estimate_class_probabilities(
+            feature_sets, labels, n_known, settings, seed, all_known=n_new == 0
+        )
+        pseudo_labels = np.where(probabilities.sum(axis=1) >= 0.5, probabilities.argmax(axis=1), UNLABELLED)
+    else:
+        pseudo_labels = _known_where_labels_are_dense(space, labels, n_known, n_new, settings, seed)
+    rest = np.flatnonzero(pseudo_labels == UNLABELLED)
+    if len(rest) < n_new:  # labels everywhere: the new components begin among all rows without one
+        rest = np.flatnonzero(labels == UNLABELLED)
+    if n_new:
+        pseudo_labels[rest] = n_known + _new_clusters(space, rest, n_new, settings, seed)
+    return Assignment(np.where(labels == UNLABELLED, pseudo_labels, labels), probabilities)
+
+
+def _new_clusters(
+    space: np.ndarray, rows: np.ndarray, n_new: int, settings: Initialisation, seed: int
+) -> np.ndarray:
+    is_kmeans = settings.init == "kmeans"
+    return cluster(
+        space,
+        rows,
+        n_new,
+        settings,
+        seed,
+        n_init=settings.kmeans_n_init,
+        min_share=0.0 if is_kmeans else settings.min_cluster_share,
+        full_covariance=is_kmeans,
+    )
+
+
+def _spaces(
+    rows: Rows, n_groups: int, settings: Initialisation, seed: int, *, uses_pu: bool
+) -> tuple[np.ndarray, FeatureSets | None]:
+    """The space in which rows are clustered, and the feature sets of the PU estimate, if there is one."""
+    if settings.init == "kmeans":
+        space = rows.scaling.apply(rows.X) if rows.latent is None else _standardised(rows.latent)
+        return space, FeatureSets(rows.X, _projection(rows, settings, seed), space, None) if uses_pu else None
+    projection = _projection(rows, settings, seed)
+    found_in = [projection] if rows.latent is None else [projection, _standardised(rows.latent)]
+    graph = neighbour_graph(found_in, settings, seed)
+    space = spectral_embedding(graph, n_groups, settings)
+    embedding = normalise(space[:, : settings.n_eigenvectors])
+    return space, FeatureSets(rows.X, projection, embedding, graph) if uses_pu else None
+
+
+def _projection(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
+    """The principal components of HOG for images, else of the columns."""
+    images = rows.images
+    if images is None:
+        return pca_projection(rows.X, rows.scaling.apply, settings, seed)
+    return pca_projection(images.pixels, lambda some: hog(some, images.shape, settings), settings, seed)
+
+
+def _standardised(Z: np.ndarray) -> np.ndarray:
+    return (Z - Z.mean(axis=0)) / np.maximum(Z.std(axis=0), 1e-6)
+
+
+def _known_where_labels_are_dense(
+    Z: np.ndarray, labels: np.ndarray, n_known: int, n_new: int, settings: Initialisation, seed: int
+) -> np.ndarray:
+    """A known class, or UNLABELLED, for every row; all rows are cut into clusters as small as the labels allow.
+
+    A cluster in which labelled rows are at least half as common as in all the data belongs to the class most of them
+    name.
+    """
+    if n_known == 0:
+        return np.full(len(labels), UNLABELLED)
+    is_labelled = labels != UNLABELLED
+    n_components = n_known + n_new
+    n_clusters = min(max(int(is_labelled.sum()) // settings.labels_per_cluster, n_components), 4 * n_components)
+    clusters = cluster(Z, np.arange(len(Z)), n_clusters, settings, seed)
+    counts = np.zeros((clusters.max() + 1, n_known))
+    np.add.at(counts, (clusters[is_labelled], labels[is_labelled]), 1)
+    density = counts.sum(axis=1) / np.maximum(np.bincount(clusters), 1)
+    return np.where(density >= is_labelled.mean() / 2, counts.argmax(axis=1), UNLABELLED)[clusters]

@@ -1,0 +1,112 @@
+"""What X must be, each refusal with its remedy."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from newfound.parameters import Number
+from newfound.wording import and_list
+
+
+def check_shape(X: Any) -> None:
+    """Refuse what has no rows, no columns, or more than two dimensions."""
+    shape = getattr(X, "shape", None)
+    if shape is None:
+        return
+    if len(shape) > 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and features; got {len(shape)} dimensions, shape {tuple(shape)}. "
+            f"Flatten each row, for example with X.reshape(len(X), -1)."
+        )
+    if len(shape) == 2 and 0 in shape:
+        what = "sample(s)" if shape[0] == 0 else "feature(s)"
+        raise ValueError(
+            f"X has 0 {what} (shape={tuple(shape)}) while a minimum of 1 is required. "
+            f"Give at least one {'row' if shape[0] == 0 else 'column'}."
+        )
+
+
+def check_numeric(X: Any) -> None:
+    """Refuse text columns by name, before anything tries to turn them into numbers."""
+    text = _text_columns(X)
+    if text:
+        raise ValueError(
+            f"X must hold numbers only, got text in {and_list(text)}. "
+            f"Drop such columns or encode them, for example with sklearn.preprocessing.OneHotEncoder."
+        )
+
+
+def check_finite(X: np.ndarray, names: np.ndarray | None) -> None:
+    """Refuse NaN and infinity, saying which columns and how many."""
+    if X.dtype.kind != "f" or np.isfinite(X.sum(dtype=np.float64)):
+        return
+    is_bad = ~np.isfinite(X)
+    if not is_bad.any():
+        return
+    columns = np.flatnonzero(is_bad.any(axis=0))
+    worst = columns[np.argsort(-is_bad[:, columns].sum(axis=0), kind="stable")][:3]
+    named = [f"column {i if names is None else repr(str(names[i]))} ({is_bad[:, i].sum()})" for i in worst]
+    kinds = [name for name, is_kind in (("NaN", np.isnan(X)), ("infinity", np.isinf(X))) if is_kind.any()]
+    more = f" and {len(columns) - 3} more columns" if len(columns) > 3 else ""
+    raise ValueError(
+        f"Input X contains {' and '.join(kinds)}: {is_bad.sum()} values, in {and_list(named)}{more}. "
+        f"Every value must be a finite number of single precision: fill the gaps (for example with "
+        f"sklearn.impute.SimpleImputer) or drop those rows or columns."
+    )
+
+
+def check_feature_types(feature_types: Any, n_columns: int) -> None:
+    """Refuse types that are not one for each column, or that nobody knows."""
+    if feature_types is None:
+        return
+    if len(feature_types) != n_columns:
+        raise ValueError(
+            f"feature_types must name a type for each of the {n_columns} columns of X; got {len(feature_types)} types. "
+            f"Give one of 'numeric', 'binary' or 'categorical:<group>' for every column."
+        )
+    for feature_type in feature_types:
+        if feature_type not in ("numeric", "binary") and not str(feature_type).startswith("categorical:"):
+            raise ValueError(
+                f"feature_types must hold 'numeric', 'binary' or 'categorical:<group>'; got {feature_type!r}. "
+                f"The columns of one one-hot group share the name after 'categorical:'."
+            )
+
+
+def check_image_shape(shape: Any, n_columns: int) -> None:
+    """Refuse a shape whose pixels are not the columns."""
+    if shape is None:
+        return
+    is_shape = isinstance(shape, (tuple, list)) and len(shape) in (2, 3)
+    if not is_shape or not all(Number(1, whole=True).accepts(length) for length in shape):
+        raise ValueError(f"image_shape must be (height, width) or (height, width, channels), or None; got {shape!r}.")
+    if math.prod(shape) != n_columns:
+        raise ValueError(
+            f"image_shape = {tuple(shape)} makes {math.prod(shape)} pixels, but X has {n_columns} columns. "
+            f"Give the shape that the images had before they were flattened."
+        )
+
+
+def _text_columns(X: Any) -> list[str]:
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # a data frame
+        names = [name for name, dtype in zip(X.columns, X.dtypes, strict=True) if _may_be_text(dtype)]
+        return [f"column {name!r}" for name in names if _holds_text(np.asarray(X[name], dtype=object))]
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS":
+        return [f"column {i}" for i in range(X.shape[1]) if _holds_text(X[:, i])]
+    return []
+
+
+def _may_be_text(dtype: Any) -> bool:
+    return str(dtype) in ("object", "str", "category") or "string" in str(dtype)
+
+
+def _holds_text(column: np.ndarray) -> bool:
+    return any(isinstance(value, str) and not _is_number(value) for value in column)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

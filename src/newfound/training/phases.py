@@ -1,0 +1,196 @@
+"""The phases of training, as data: what each trains on, with what weights, for how many steps.
+
+1. VAE pretraining: with one component only, until z-space has a shape. (Few rows make no z-space worth the name.)
+2. Pseudo-labels: every row is given a component (`newfound.initialisation`), and trained on as if it were its label.
+3. The objective itself.
+"""
+
+import math
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from newfound.batching import in_batches
+from newfound.classes import Classes
+from newfound.initialisation import Assignment, Images, Rows, initialise
+from newfound.labels import UNLABELLED
+from newfound.models import DeepGenerativeModel
+from newfound.models.objective import ObjectiveTerms, Partition, Weights
+from newfound.preprocessing import Scaling
+from newfound.training.batches import BatchStream
+from newfound.training.restarts import Restarts
+from newfound.training.settings import TrainingSettings
+
+STEPS_PER_CHUNK = 32
+MIN_CHUNKS_BETWEEN_EVALUATIONS = 4  # however small an epoch is
+
+
+class TrainingData(NamedTuple):
+    """Rows in their own dtype, the codes of their labels (UNLABELLED where there is none), and which rows are what."""
+
+    X: np.ndarray
+    labels: np.ndarray
+    training: np.ndarray  # row numbers
+    validation: np.ndarray  # row numbers
+    scaling: Scaling
+    classes: Classes
+    images: Images | None = None  # what rows are, if they are images
+
+
+class Phase(NamedTuple):
+    """What a stretch of steps trains on."""
+
+    name: str
+    labels: list[np.ndarray]  # for each restart, the component of every row, UNLABELLED where it is free
+    targets: list[np.ndarray] | None  # for each restart, P(y | x) of the known classes, for the PU term
+    weights: Weights
+    n_steps: int
+    is_pretraining: bool = True
+
+
+class Schedule(NamedTuple):
+    """How many steps each phase has, and how fast each learns: flat in pretraining, then a cosine down to nothing."""
+
+    vae_steps: int
+    pseudo_label_steps: int
+    main_steps: int
+    learning_rate: float
+    steps_between_evaluations: int
+
+    @classmethod
+    def of(cls, settings: TrainingSettings, data: TrainingData, rows_per_epoch: int) -> "Schedule":
+        steps_per_epoch = math.ceil(rows_per_epoch / settings.batch_size)
+        few_steps = max(steps_per_epoch, MIN_CHUNKS_BETWEEN_EVALUATIONS * STEPS_PER_CHUNK)
+        pretrain_steps = _whole_chunks(settings.pretrain_epochs * steps_per_epoch) * is_pretrained(settings, data.classes)
+        has_vae = len(data.training) >= settings.config.initialisation.vae_min_rows
+        return cls(
+            vae_steps=pretrain_steps * has_vae,
+            pseudo_label_steps=pretrain_steps,
+            main_steps=_whole_chunks(settings.max_epochs * steps_per_epoch),
+            learning_rate=settings.learning_rate,
+            steps_between_evaluations=_whole_chunks(few_steps),
+        )
+
+    @property
+    def pretrain_steps(self) -> int:
+        return self.vae_steps + self.pseudo_label_steps
+
+    @property
+    def n_steps(self) -> int:
+        return self.pretrain_steps + self.main_steps
+
+    def learning_rates(self, first_step: int) -> np.ndarray:
+        """Of the chunk that begins at `first_step`."""
+        steps = np.arange(first_step, first_step + STEPS_PER_CHUNK)
+        progress = np.maximum(steps - self.pretrain_steps, 0) / self.main_steps
+        return (self.learning_rate * 0.5 * (1 + np.cos(np.pi * progress))).astype(np.float32)
+
+
+def _whole_chunks(n_steps: int) -> int:
+    return math.ceil(n_steps / STEPS_PER_CHUNK) * STEPS_PER_CHUNK
+
+
+def is_pretrained(settings: TrainingSettings, classes: Classes) -> bool:
+    """Where there are new components, or so few labels that clusters tell what they mean."""
+    has_use = bool(classes.new_components) or (settings.has_few_labels and settings.pu_weight > 0)
+    return bool(settings.pretrain_epochs) and has_use
+
+
+def objective_terms(settings: TrainingSettings, classes: Classes, stream: BatchStream) -> ObjectiveTerms:
+    """The same in every phase, so that one compiled program serves them all."""
+    uses_pu = is_pretrained(settings, classes) and settings.pu_weight > 0 and classes.n_known > 0
+    partition = Partition(classes.known_components, classes.new_components)
+    has_neighbours = stream.n_unlabelled > 1  # in a batch, by which the radius of VAT is measured
+    return ObjectiveTerms(
+        pu=partition if uses_pu else None,
+        vat=settings.config.objective.vat_weight > 0 and has_neighbours,
+    )
+
+
+def phases(
+    restarts: Restarts, data: TrainingData, settings: TrainingSettings, schedule: Schedule, terms: ObjectiveTerms, seeds: list[int]
+) -> Iterator[Phase]:
+    """The phases one by one: what the second trains on is found from what the first has learned."""
+    every = [0] * len(seeds)
+    no_targets = None if terms.pu is None else [np.zeros((len(data.X), len(terms.pu.known)), np.float32) for _ in every]
+    targets = no_targets
+    if schedule.vae_steps:
+        one_component = [np.zeros_like(data.labels) for _ in every]
+        yield Phase("VAE pretraining", one_component, no_targets, settings.no_weights, schedule.vae_steps)
+    if schedule.pseudo_label_steps:
+        assignments = initialise_restarts(restarts, data, settings, seeds, has_vae=schedule.vae_steps > 0)
+        order = np.array([*data.classes.known_components, *data.classes.new_components])
+        labels = [order[assignment.labels] for assignment in assignments]
+        if terms.pu is not None:
+            targets = [a.class_probabilities for a in assignments if a.class_probabilities is not None]
+        yield Phase("pseudo-labels", labels, targets, settings.weights, schedule.pseudo_label_steps)
+    own_labels = [data.classes.component_of(data.labels) for _ in every]
+    yield Phase("objective", own_labels, targets, settings.weights, schedule.main_steps, is_pretraining=False)
+
+
+def initialise_restarts(
+    restarts: Restarts, data: TrainingData, settings: TrainingSettings, seeds: list[int], *, has_vae: bool
+) -> list[Assignment]:
+    """For each restart a component for every row; where z-space has a shape, components are placed there."""
+    models = jax.device_get(restarts.states.model)
+    labels = np.full_like(data.labels, UNLABELLED)
+    labels[data.training] = data.labels[data.training]
+    n_known, n_new = data.classes.n_known, len(data.classes.new_components)
+    assignments, placed = [], []
+    for i, seed in enumerate(seeds):
+        latent = latent_posterior(jax.tree.map(itemgetter(i), models), data.X, data.scaling) if has_vae else None
+        rows = Rows(data.X, data.scaling, data.images, None if latent is None else latent.mean)
+        uses_pu = settings.pu_weight > 0
+        assignments.append(
+            initialise(rows, labels, n_known, n_new, settings.config.initialisation, seed, uses_pu=uses_pu)
+        )
+        if latent is not None:
+            placed.append(component_init(latent, assignments[-1].labels, n_known + n_new))
+    if placed:
+        restarts.place_components(*(np.stack(parts) for parts in zip(*placed, strict=True)))
+    return assignments
+
+
+# ---- where components begin in z-space -------------------------------------------------------------------------------
+
+
+class LatentPosterior(NamedTuple):
+    """q(z | x) of every row, as long as there is one component only."""
+
+    mean: np.ndarray  # (rows, d_z)
+    var: np.ndarray  # (rows, d_z)
+
+
+class ComponentInit(NamedTuple):
+    """Where each component begins in z-space."""
+
+    mean: np.ndarray  # (components, d_z)
+    log_var: np.ndarray  # (components, d_z)
+
+
+def latent_posterior(model: DeepGenerativeModel, X: np.ndarray, scaling: Scaling) -> LatentPosterior:
+    """q(z | x, y) of every row, for the first component."""
+    gaussians = in_batches(lambda rows: _first_posterior(model, rows, scaling), X)
+    return LatentPosterior(gaussians[:, 0], np.exp(gaussians[:, 1]))
+
+
+@jax.jit
+def _first_posterior(model: DeepGenerativeModel, rows: Array, scaling: Scaling) -> Float[Array, "batch 2 d_z"]:
+    first = jnp.eye(1, model.log_p_y.size)[0]
+    return jax.vmap(lambda x: jnp.stack(model.q_z(x, first)))(scaling.apply(rows))
+
+
+def component_init(latent: LatentPosterior, component: np.ndarray, n_components: int) -> ComponentInit:
+    """The mean and variance of z in each component; those of all rows where a component has none."""
+    mean = np.tile(latent.mean.mean(axis=0), (n_components, 1))
+    var = np.tile(latent.mean.var(axis=0) + latent.var.mean(axis=0), (n_components, 1))
+    for k in np.unique(component):
+        rows = component == k
+        mean[k] = latent.mean[rows].mean(axis=0)
+        var[k] = latent.mean[rows].var(axis=0) + latent.var[rows].mean(axis=0)
+    return ComponentInit(mean.astype(np.float32), np.log(var).astype(np.float32))

@@ -1,0 +1,35 @@
+"""Words that messages share: counts, lists, and names cut short."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def and_list(words: Iterable[str]) -> str:
+    """\"a, b and c\"."""
+    words = list(words)
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def quoted_list(names: Iterable[object], at_most: int = 5) -> str:
+    """\"'a', 'b' and 7 more\"."""
+    return short_list([repr(str(name)) for name in names], at_most)
+
+
+def short_list(words: Iterable[str], at_most: int) -> str:
+    """\"a, b and 7 more\"."""
+    words = list(words)
+    if len(words) <= at_most + 1:
+        return and_list(words)
+    return f"{', '.join(words[:at_most])} and {len(words) - at_most:,} more"
+
+
+def count(n: int, thing: str, things: str | None = None) -> str:
+    """\"1 row\", \"1,200 rows\"."""
+    return f"{n:,} {thing if n == 1 else things or thing + 's'}"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A sentence with the names that were probably meant, or with all there are."""
+    near = {other.casefold(): other for other in names}
+    matches = [near[match] for match in get_close_matches(name.casefold(), near, n=3, cutoff=0.6)]
+    return f"Did you mean {' or '.join(map(repr, matches))}?" if matches else f"It has {quoted_list(near.values(), 10)}."
