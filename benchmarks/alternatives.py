@@ -38,7 +38,7 @@ class Rows(NamedTuple):
 def newfound(rows: Rows) -> np.ndarray:
     from newfound import GMDGM
 
-    fit = GMDGM(N_CLASSES - 5, image_shape=(28, 28), random_state=0, progress=False).fit(rows.X, rows.y)
+    fit = GMDGM(N_CLASSES - 5, image_shape=(28, 28), random_state=0, verbose=False).fit(rows.X, rows.y)
     return fit.predict_component(rows.X_test)
 
 
@@ -130,12 +130,12 @@ METHODS: dict[str, tuple[Callable[[Rows], np.ndarray], str]] = {
 
 def load(n_rows: int) -> Rows:
     from newfound.data import load_named
-    from newfound.masking import paper_setup
+    from newfound.experiments.tasks import paper_setup
 
     parts = load_named("mnist")
     some = np.random.default_rng(0).permutation(len(parts.train.X))[:n_rows]
-    y, _ = paper_setup("semi-unsupervised", parts.train.y[some], random_state=0)
-    return Rows(parts.train.X[some], y, parts.test.X, parts.test.y)
+    labels, _ = paper_setup("semi-unsupervised", parts.train.labels.take(some), random_state=0)
+    return Rows(parts.train.X[some], labels.codes, parts.test.X, parts.test.labels.codes)
 
 
 def measure(n_rows: int = 10_000) -> dict[str, Any]:
@@ -146,14 +146,14 @@ def measure(n_rows: int = 10_000) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for name, (method, library) in METHODS.items():
         if find_spec(library) is None:
-            print(f"{name}: left out, {library} is not installed")
+            print(f"{name}: skipped, {library} is not installed")
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             began = time.perf_counter()
             answers = method(rows)
             seconds = time.perf_counter() - began
-        accuracy = evaluate(rows.truth, answers, N_CLASSES, known).one_to_one
+        accuracy = evaluate(rows.truth, answers, known).one_to_one
         results[name] = {"seconds": round(seconds, 1)} | {
             group: round(100 * getattr(accuracy, group), 1) for group in ("all", "known", "new")
         }

@@ -2,10 +2,10 @@
 
     NEWFOUND_DATA=... python benchmarks/choices.py
 
-How many epochs SSVAE is trained on MNIST: the fewest whose accuracy on held-out labels, semi-supervised, is within one
-standard error of the best. Where GM-DGM's components start: by the held-out ELBO, semi-unsupervised; a start is taken
-if it is the better one on at least two of the three data sets, in the mean over seeds. Every finished fit is a line of
-results/choices.jsonl, and is not made again.
+How many epochs SSVAE is trained on MNIST: the fewest whose accuracy on validation labels, semi-supervised, is within
+one standard error of the best. How GM-DGM's components are initialised: by the validation ELBO, semi-unsupervised; a
+method is taken if it is the better one on at least two of the three data sets, in the mean over seeds. Every finished
+fit is a line of results/choices.jsonl, and is not made again.
 """
 
 import json
@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from newfound import GMDGM, SSVAE
 from newfound.data import load_named
-from newfound.masking import paper_setup
-from newfound.reproduce.presets import settings_of
+from newfound.estimator import estimator_of
+from newfound.experiments.presets import changes_of, keywords
+from newfound.experiments.tasks import paper_setup
 
 RESULTS = Path(__file__).parent / "results" / "choices.jsonl"
 FITS = [
     *(("ssvae", "mnist", "semi-supervised", seed, "max_epochs", n) for seed in range(4) for n in (10, 20, 40)),
     *(
-        ("gmdgm", dataset, "semi-unsupervised", seed, "start", start)
+        ("gmdgm", dataset, "semi-unsupervised", seed, "init", init)
         for seed in range(2)
         for dataset in ("mnist", "fashion-mnist", "har")
-        for start in ("distances", "neighbours")
+        for init in ("kmeans", "spectral")
     ),
 ]
 NAMES = ("model", "dataset", "regime", "seed", "setting", "value")
@@ -34,13 +34,13 @@ NAMES = ("model", "dataset", "regime", "seed", "setting", "value")
 
 def fit(model: str, dataset: str, regime: str, seed: int, setting: str, value: Any) -> dict[str, float]:
     train = load_named(dataset).train
-    y, n_new = paper_setup(regime, train.y, random_state=seed)
-    settings = settings_of("quick", dataset, model) | {"validation_fraction": 0.1, setting: value}
-    estimator = {"ssvae": SSVAE, "gmdgm": GMDGM}[model](n_new=n_new, random_state=seed, progress=False, **settings)
-    history = estimator.fit(train.X, y).history_
+    labels, n_new = paper_setup(regime, train.labels, random_state=seed)
+    settings = keywords(changes_of("quick", dataset, model) | {"validation_fraction": 0.1, setting: value})
+    estimator = estimator_of(model)(n_new=n_new, random_state=seed, verbose=False, **settings)
+    history = estimator.fit(train.X, labels).history_
     return {
-        "heldout_accuracy": float(history["heldout_accuracy"][-1]),
-        "heldout_elbo": float(history["heldout_elbo"][-1]),
+        "validation_accuracy": float(history["validation_accuracy"][-1]),
+        "validation_elbo": float(history["validation_elbo"][-1]),
         "seconds": round(float(history["seconds"][-1]), 1),
     }
 
@@ -58,13 +58,13 @@ def main() -> None:
                 file.write(json.dumps(line) + "\n")
     results = done()
     print(
-        f"{'model':<6} {'data':<14} {'value':<11} {'held-out accuracy, %':<21} held-out ELBO   (mean ± SE over seeds)"
+        f"{'model':<6} {'data':<14} {'value':<9} {'validation accuracy, %':<23} validation ELBO  (mean ± SE over seeds)"
     )
     for model, dataset, value in dict.fromkeys((which[0], which[1], which[5]) for which in FITS):
         lines = [results[which] for which in FITS if (which[0], which[1], which[5]) == (model, dataset, value)]
-        accuracy = _mean([100 * line["heldout_accuracy"] for line in lines])
-        elbo = _mean([line["heldout_elbo"] for line in lines])
-        print(f"{model:<6} {dataset:<14} {value:<11} {accuracy:<21} {elbo}")
+        accuracy = _mean([100 * line["validation_accuracy"] for line in lines])
+        elbo = _mean([line["validation_elbo"] for line in lines])
+        print(f"{model:<6} {dataset:<14} {value:<9} {accuracy:<23} {elbo}")
 
 
 def _mean(values: list[float]) -> str:

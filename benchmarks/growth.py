@@ -27,7 +27,7 @@ TOO_SMALL = {"rows": 1_000, "columns": 10}  # to tell how seconds grow
 FIT = """
 import json, time
 import numpy as np
-from newfound import GMDGM
+from newfound import GMDGM, Config
 rng = np.random.default_rng(0)
 n_rows, n_columns = {rows}, {columns}
 truth = rng.integers(0, 10, n_rows)
@@ -35,7 +35,8 @@ centres = 2 * rng.standard_normal((10, n_columns), dtype=np.float32)
 X = rng.standard_normal((n_rows, n_columns), dtype=np.float32) + centres[truth]
 y = np.where((truth < 5) & (rng.random(n_rows) < 0.2), truth, -1)
 y[:10] = np.arange(10) % 5
-fit = GMDGM({components} - 5, n_runs={seeds}, max_epochs=1, warm_epochs=1, random_state=0, progress=False)
+brief = Config().replace(pretrain_epochs=1)
+fit = GMDGM({components} - 5, n_init={seeds}, max_epochs=1, random_state=0, verbose=False, config=brief)
 first = min(n_rows, 6000)
 fit.fit(X[:first], y[:first])
 before = peak_gb()

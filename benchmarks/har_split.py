@@ -1,4 +1,4 @@
-"""What the way HAR is parted into training and test rows does to a plain classifier.
+"""What the split of HAR into training and test rows does to a plain classifier.
 
     NEWFOUND_DATA=... python benchmarks/har_split.py
 
@@ -9,16 +9,16 @@ regression that learns from 20 % and from all of the labels shows how much that 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from newfound.reproduce.tasks import make_task
+from newfound.experiments.tasks import make_task
 
 SEEDS = range(4)
 
 
 def accuracy(dataset: str, share: str, seed: int) -> float:
     task = make_task(dataset, "semi-supervised", seed)
-    y = task.y if share == "20 %" else task.all_labels
-    rows = y >= 0
-    return LogisticRegression(max_iter=2000).fit(task.X[rows], y[rows]).score(task.X_test, task.truth)
+    labels = task.labels if share == "20 %" else task.all_labels
+    rows = labels.is_labelled
+    return LogisticRegression(max_iter=2000).fit(task.X[rows], labels.codes[rows]).score(task.X_test, task.truth.codes)
 
 
 print("logistic regression on HAR, accuracy in %, mean ± SD over", len(SEEDS), "seeds")

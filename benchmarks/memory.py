@@ -1,6 +1,6 @@
 """Peak memory and seconds of a fit on MNIST: 60,000 x 784 bytes, the digits 5 to 9 without any label.
 
-NEWFOUND_DATA=../shared/data python benchmarks/memory.py [--epochs 2]
+NEWFOUND_DATA=... python benchmarks/memory.py [--epochs 2]
 """
 
 import argparse
@@ -13,17 +13,16 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     arguments = parser.parse_args()
 
-    from newfound import GMDGM
-    from newfound.data import read_dataset
-    from newfound.masking import mask_labels
+    from newfound import GMDGM, Config, mask_labels, read_dataset
 
     mnist = read_dataset("mnist")
-    X, y = mnist.X, mask_labels(mnist.y, hide=range(5, 10), keep=0.2, random_state=0)
+    X, y = mnist.X, mask_labels(mnist.labels.codes, hide=range(5, 10), keep=0.2, random_state=0)
+    config = Config().replace(min_std=0.1)
     began = time.perf_counter()
-    model = GMDGM(n_new=40, min_sd=0.1, latent_dim=5, max_epochs=arguments.epochs, random_state=0).fit(X, y)
+    model = GMDGM(n_new=40, latent_dim=5, max_epochs=arguments.epochs, random_state=0, config=config).fit(X, y)
     seconds = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"MNIST, {X.shape[0]:,} x {X.shape[1]} uint8: fitted in {seconds:.0f} s ({model.ending_}), ", end="")
+    print(f"MNIST, {X.shape[0]:,} x {X.shape[1]} uint8: fitted in {seconds:.0f} s ({model.termination_condition_}), ", end="")
     print(f"peak resident memory {peak:.2f} GB")
 
 

@@ -24,8 +24,7 @@ print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 
 
 PREDICT = """
 from pathlib import Path
-from newfound.run_folder import open_run
-from newfound.workflow import predict_file
+from newfound.runs import open_run, predict_file
 predict_file(open_run({run!r}), {table!r}, Path({out!r}))
 """
 

@@ -15,12 +15,12 @@ N_COLUMNS, N_CLASSES, MILLION = 784, 45, 1_000_000
 def measure(rounds: int = 5) -> dict[str, Any]:
     from sklearn.neural_network import MLPClassifier
 
-    from newfound import GMDGM
+    from newfound import GMDGM, Config
 
     rng = np.random.default_rng(0)
     X = rng.integers(0, 256, (5_000, N_COLUMNS), dtype=np.uint8)
     y = np.arange(len(X)) % N_CLASSES
-    brief = {"max_epochs": 1, "warm_epochs": 0, "random_state": 0, "progress": False}
+    brief = {"max_epochs": 1, "random_state": 0, "verbose": False, "config": Config().replace(pretrain_epochs=0)}
     newfound = GMDGM(0, **brief).fit(X, y)
     unit = (X / 255).astype(np.float32)
     with warnings.catch_warnings():

@@ -19,7 +19,7 @@ FIT = """
 import json, time
 import jax
 import numpy as np
-from newfound import GMDGM
+from newfound import GMDGM, Config
 from newfound.training import loop
 
 rng = np.random.default_rng(0)
@@ -35,15 +35,15 @@ def note(event, seconds, **_):
 
 jax.monitoring.register_event_duration_secs_listener(note)
 firsts = []
-advance = loop.Runs.advance
+advance = loop.Restarts.advance
 
 def noting(self, states, info):
     advance(self, states, info)
     firsts.append(time.perf_counter() - began)
 
-loop.Runs.advance = noting
+loop.Restarts.advance = noting
 began = time.perf_counter()
-GMDGM(40, random_state=0, progress=False, max_epochs=1, warm_epochs=1).fit(X, y)
+GMDGM(40, random_state=0, verbose=False, max_epochs=1, config=Config().replace(pretrain_epochs=1)).fit(X, y)
 print(json.dumps({"first chunk": firsts[0], **spent}))
 """
 

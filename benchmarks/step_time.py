@@ -19,11 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 from measure import Run, copy_run, exponent, in_turn, product_run
 
-from newfound.features import Scaling
+from newfound.labels import UNLABELLED
 from newfound.models import Architecture, log_prior
-from newfound.models.objective import UNLABELLED, Expectation, Extras, Weights
-from newfound.training.loop import STEPS_PER_CHUNK
-from newfound.training.steps import Knobs, compiled_train_chunk, init_states
+from newfound.models.objective import Expectation, ObjectiveTerms, Weights
+from newfound.preprocessing import Scaling
+from newfound.training.phases import STEPS_PER_CHUNK
+from newfound.training.steps import Hyperparameters, compiled_train_chunk, init_states
 
 N_KNOWN = 5
 DATA = {"mnist": (444, 5, "bernoulli"), "fashion-mnist": (690, 10, "bernoulli"), "har": (561, 15, "gaussian")}
@@ -63,30 +64,29 @@ def limit(shape: Shape, peak: float, bandwidth: float) -> float:
     return max(flops / peak, n_bytes / bandwidth)
 
 
-def newfound_steps(shape: Shape, n_runs: int = 1) -> Run:
+def newfound_steps(shape: Shape, n_restarts: int = 1) -> Run:
     """A function that runs one compiled chunk."""
     inputs, latent, likelihood = DATA[shape.data]
     rng = np.random.default_rng(0)
     architecture = Architecture(shape.model, inputs, shape.n_components, latent, (shape.units, shape.units), likelihood)
     prior = jnp.asarray(log_prior(np.ones(N_KNOWN), shape.n_components - N_KNOWN, 0.5))
-    state = [init_states(np.arange(n_runs, dtype=np.uint32), prior, jnp.float32(1), architecture)]
-    sizes = (n_runs, STEPS_PER_CHUNK, 2 * shape.batch)
+    state = [init_states(np.arange(n_restarts, dtype=np.uint32), prior, jnp.float32(1), architecture)]
+    sizes = (n_restarts, STEPS_PER_CHUNK, 2 * shape.batch)
     rows = rng.integers(0, 256, (*sizes, inputs), dtype=np.uint8)
     if likelihood == "gaussian":
         rows = (rows / 255).astype(np.float32)
     labels = np.where(np.arange(sizes[2]) < shape.batch, rng.integers(0, N_KNOWN, sizes), UNLABELLED).astype(np.int32)
-    shares = np.zeros((*sizes, 0), np.float32)
     rates = np.full(sizes[:2], 1e-3, np.float32)
     unit = 1 / 255 if likelihood == "bernoulli" else 1
     scaling = Scaling(np.zeros(inputs, np.float32), np.full(inputs, unit, np.float32))
-    knobs = Knobs(Weights(*map(jnp.float32, (1, 0, 0))), *map(jnp.float32, (1, 0.5, 0.1, 100)))
+    hyperparameters = Hyperparameters(Weights(*map(jnp.float32, (1, 0, 0))), *map(jnp.float32, (1, 0.5, 0.1, 100)))
 
     def run() -> None:
         state[0], info = compiled_train_chunk()(
-            *(state[0], rows, labels, shares, rates, scaling, knobs),
+            *(state[0], rows, labels, None, rates, scaling, hyperparameters),
             n_labelled=shape.batch,
             expectation=Expectation(),
-            extras=Extras(),
+            terms=ObjectiveTerms(),
         )
         jax.block_until_ready(info)
 
@@ -140,8 +140,7 @@ def host_share(shape: Shape, rounds: int) -> float:
     X = rng.integers(0, 256, (60_000, inputs), dtype=np.uint8)
     labels = np.where(rng.random(len(X)) < 0.1, rng.integers(0, N_KNOWN, len(X)), UNLABELLED)
     streams = [BatchStream(labels, np.arange(len(X)), shape.batch, 0)]
-    shares = [np.zeros((len(X), 0), np.float32)]
-    make = partial(make_chunk, X, [labels], shares, streams, STEPS_PER_CHUNK)
+    make = partial(make_chunk, X, [labels], None, streams, STEPS_PER_CHUNK)
     seconds = in_turn({"host": make, "training": newfound_steps(shape)}, rounds)
     return seconds["host"] / seconds["training"]
 

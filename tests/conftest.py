@@ -1,8 +1,21 @@
 import os
+from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Nothing is read from or written to the user's own cache; compiled programs are kept in pytest's.
+
+    They are so in subprocesses, too. (By JAX's own variables: newfound then leaves its settings alone.)
+    """
+    folder = Path(config.cache.mkdir("newfound")) if config.cache else config.rootpath / ".pytest_cache" / "newfound"
+    os.environ["NEWFOUND_CACHE"] = str(folder)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder / "programs")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "0"
 
 
 @pytest.fixture

@@ -35,12 +35,12 @@ def har_zip(changes=(), folder="UCI HAR Dataset/"):
 
 
 def write_sets(folder):
-    """Sets that are read as MNIST, Fashion-MNIST and HAR are, small enough for a test."""
+    """Data sets that are read as MNIST, Fashion-MNIST and HAR are, small enough for a test."""
     from sklearn.datasets import load_digits
 
     images, digits = load_digits(return_X_y=True)
-    pictures = np.pad(np.kron(images.reshape(-1, 8, 8), np.ones((3, 3))), ((0, 0), (2, 2), (2, 2)))
-    pixels = np.minimum(pictures * 16, 255).astype(np.uint8)
+    images_28 = np.pad(np.kron(images.reshape(-1, 8, 8), np.ones((3, 3))), ((0, 0), (2, 2), (2, 2)))
+    pixels = np.minimum(images_28 * 16, 255).astype(np.uint8)
     for name in ("mnist", "fashion-mnist"):
         (folder / name).mkdir(parents=True)
         for part, rows in (("train", slice(0, 500)), ("t10k", slice(500, 700))):

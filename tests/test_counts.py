@@ -10,15 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from small import quick
 
-from newfound import GMDGM
+from newfound.batching import in_batches
+from newfound.estimator import GMDGM
 from newfound.evaluation import evaluate
-from newfound.features import Scaling, in_batches
-from newfound.masking import paper_setup
+from newfound.experiments.tasks import paper_setup
+from newfound.labels import UNLABELLED, Labels
 from newfound.models import Architecture, log_prior
-from newfound.models.objective import UNLABELLED, Expectation, Extras, Weights
+from newfound.models.objective import Expectation, ObjectiveTerms, Weights
+from newfound.preprocessing import Scaling
 from newfound.training import loop
-from newfound.training.steps import Knobs, choose, compiled_train_chunk, init_states
+from newfound.training.phases import STEPS_PER_CHUNK
+from newfound.training.steps import Hyperparameters, compiled_train_chunk, init_states, select
 
 WAS = {"loss": 150.1, "all": 0.946, "known": 0.958}
 INPUTS, LATENT, N_KNOWN, N_COMPONENTS, STEPS = 444, 5, 5, 45, 4
@@ -31,15 +35,14 @@ def compiled_chunk(batch, units):
     sizes = (1, STEPS, 2 * batch)
     rows = np.zeros((*sizes, INPUTS), np.uint8)
     labels = np.full(sizes, UNLABELLED, np.int32)
-    shares = np.zeros((*sizes, 0), np.float32)
     scaling = Scaling(np.zeros(INPUTS, np.float32), np.ones(INPUTS, np.float32))
-    knobs = Knobs(Weights(*map(jnp.float32, (1, 0, 0))), *map(jnp.float32, (1, 0.5, 0.1, 100)))
+    hyperparameters = Hyperparameters(Weights(*map(jnp.float32, (1, 0, 0))), *map(jnp.float32, (1, 0.5, 0.1, 100)))
     rates = np.full(sizes[:2], 1e-3, np.float32)
     return compiled_train_chunk().lower(
-        *(states, rows, labels, shares, rates, scaling, knobs),
+        *(states, rows, labels, None, rates, scaling, hyperparameters),
         n_labelled=batch,
         expectation=Expectation(),
-        extras=Extras(),
+        terms=ObjectiveTerms(),
     )
 
 
@@ -75,8 +78,8 @@ def fit(n_rows, **changes):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, 6)).astype("f4")
     y = np.where(rng.random(n_rows) < 0.3, rng.integers(0, 2, n_rows), -1)
-    brief = {"hidden": (8, 8), "latent_dim": 3, "max_epochs": 2, "warm_epochs": 2, "batch_size": 16, "random_state": 0}
-    return GMDGM(3, progress=False, **brief | changes).fit(X, y)
+    brief = {"hidden_layer_sizes": (8, 8), "latent_dim": 3, "max_epochs": 2, "pretrain_epochs": 2}
+    return GMDGM(3, **quick(**brief | changes)).fit(X, y)
 
 
 def test_a_fit_compiles_one_program_to_train_and_a_second_fit_none(caplog):
@@ -95,10 +98,10 @@ def test_a_chunk_costs_one_call_of_the_device_and_one_answer(monkeypatch):
     monkeypatch.setattr(loop, "compiled_train_chunk", lambda: lambda *a, **k: (calls.append(1), program(*a, **k))[1])
     monkeypatch.setattr(jax, "device_get", lambda x: (answers.append(1), device_get(x))[1])
     monkeypatch.setattr(loop, "make_chunk", lambda *a: (chunks.append(1), make_chunk(*a))[1])
-    model = fit(200, validation_fraction=0.0, warm_epochs=0, max_epochs=40)
-    n_looks = len(model.history_["step"])
-    assert len(calls) == len(chunks) == model.history_["step"][-1] // loop.STEPS_PER_CHUNK
-    assert len(calls) <= len(answers) <= len(calls) + 2 * n_looks + 2
+    model = fit(200, validation_fraction=0.0, pretrain_epochs=0, max_epochs=40)
+    n_evaluations = len(model.history_["step"])
+    assert len(calls) == len(chunks) == model.history_["step"][-1] // STEPS_PER_CHUNK
+    assert len(calls) <= len(answers) <= len(calls) + 2 * n_evaluations + 2
 
 
 @pytest.mark.parametrize(("n_rows", "calls"), [(1, [8]), (8, [8]), (9, [512]), (513, [512, 512])])
@@ -110,23 +113,24 @@ def test_rows_are_passed_on_in_calls_of_two_sizes_and_come_back_in_order(n_rows,
     np.testing.assert_array_equal(answers, 3 * rows)
 
 
-def test_runs_that_agree_need_no_program_to_choose(caplog):
+def test_restarts_that_agree_need_no_program_to_select(caplog):
     new, old = {"a": jnp.ones((2, 3))}, {"a": jnp.zeros((2, 3))}
     with jax.log_compiles(), caplog.at_level(logging.WARNING):
-        assert choose(np.array([True, True]), new, old) is new
-        assert choose(np.array([False, False]), new, old) is old
+        assert select(np.array([True, True]), new, old) is new
+        assert select(np.array([False, False]), new, old) is old
         assert not caplog.records
-    mixed = choose(np.array([True, False]), new, old)
+    mixed = select(np.array([True, False]), new, old)
     np.testing.assert_array_equal(mixed["a"], [[1] * 3, [0] * 3])
 
 
 def test_accuracy_after_so_many_steps_is_what_it_was():
     """An optimisation may change the last digits of a sum, and nothing that a user would notice."""
     digits = load_digits()
-    y, _ = paper_setup("semi-unsupervised", digits.target, random_state=0)
-    model = GMDGM(10, max_epochs=5, warm_epochs=10, random_state=0, progress=False)
-    component = model.fit(digits.data.astype("f4"), y).predict_component(digits.data.astype("f4"))
-    accuracy = evaluate(digits.target, component, 15, np.arange(5)).many_to_one
+    y, _ = paper_setup("semi-unsupervised", Labels.read(digits.target, len(digits.target)), random_state=0)
+    how = {"max_epochs": 5, "pretrain_epochs": 10, "hidden_layer_sizes": (200, 200), "latent_dim": 10, "batch_size": 64}
+    model = GMDGM(10, **quick(**how)).fit(digits.data.astype("f4"), y)
+    component = model.predict_component(digits.data.astype("f4"))
+    accuracy = evaluate(digits.target, component, known=range(5)).many_to_one
     assert model.history_["loss"][-1] == pytest.approx(WAS["loss"], rel=0.02)
     assert accuracy.all == pytest.approx(WAS["all"], abs=0.02)
     assert accuracy.known == pytest.approx(WAS["known"], abs=0.02)

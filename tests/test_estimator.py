@@ -6,29 +6,19 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from small import blobs, quick, some_labels
 
-import newfound
-from newfound import GMDGM, SSVAE
-from newfound.labels import most_probable
-from newfound.training import Ending
-
-QUICK = {"hidden": (16, 16), "latent_dim": 2, "max_epochs": 10, "warm_epochs": 5, "batch_size": 16, "random_state": 0}
-
-
-def blobs(n=120, d=5, k=4, seed=0):
-    rng = np.random.default_rng(seed)
-    truth = np.arange(n) % k
-    return 4 * np.eye(max(k, d))[truth, :d] + 0.3 * rng.standard_normal((n, d)), truth
-
-
-def some_labels(truth, known=(0, 1), every=3):
-    return np.where(np.isin(truth, known) & (np.arange(len(truth)) % every == 0), truth, -1)
+from newfound import GMDGM, SSVAE, Config
+from newfound.estimator import estimator_of
+from newfound.evaluation import evaluate
+from newfound.models import MODELS
+from newfound.training import Termination
 
 
 @pytest.fixture(scope="module")
 def fitted():
     X, truth = blobs()
-    return GMDGM(n_new=2, **QUICK).fit(X, some_labels(truth)), X, truth
+    return GMDGM(n_new=2, **quick()).fit(X, some_labels(truth)), X, truth
 
 
 REGIMES = {
@@ -45,7 +35,7 @@ def test_every_regime_follows_from_y_and_n_new(estimator, regime):
     X, truth = blobs()
     make_y, n_new = REGIMES[regime]
     y = make_y(truth)
-    model = estimator(n_new=n_new, **QUICK).fit(X, y)
+    model = estimator(n_new=n_new, **quick()).fit(X, y)
     known = np.unique(y[y >= 0])
     assert model.regime_ == regime
     assert model.classes_.tolist() == [*known, *range(len(known), len(known) + n_new)]
@@ -56,18 +46,16 @@ def test_every_regime_follows_from_y_and_n_new(estimator, regime):
     assert np.isfinite(model.score_samples(X)).all()
 
 
-@pytest.mark.parametrize("smoothness", [0.0, 3.0])
-def test_it_finds_blobs_that_nobody_labelled(smoothness):
+@pytest.mark.parametrize("vat_weight", [0.0, 3.0])
+def test_it_finds_blobs_that_nobody_labelled(vat_weight):
     X, truth = blobs(n=400)
-    model = GMDGM(n_new=2, random_state=0, hidden=(50, 50), max_epochs=40, smoothness=smoothness)
-    model.fit(X, some_labels(truth))
-    from newfound.evaluation import evaluate
-
-    evaluation = evaluate(truth, model.predict_component(X), 4, known=np.array([0, 1]))
+    settings = quick(hidden_layer_sizes=(50, 50), max_epochs=40, pretrain_epochs="auto", vat_weight=vat_weight)
+    model = GMDGM(n_new=2, **settings).fit(X, some_labels(truth))
+    evaluation = evaluate(truth, model.predict(X), known=[0, 1])
     assert evaluation.one_to_one.known > 0.95
     assert evaluation.one_to_one.new > 0.95
-    assert model.new_class_score(X)[truth >= 2].mean() > 0.95
-    assert model.new_class_score(X)[truth < 2].mean() < 0.05
+    assert model.predict_new_proba(X)[truth >= 2].mean() > 0.95
+    assert model.predict_new_proba(X)[truth < 2].mean() < 0.05
 
 
 @pytest.mark.parametrize(
@@ -86,7 +74,7 @@ def test_it_finds_blobs_that_nobody_labelled(smoothness):
 def test_labels_of_every_kind(labels, classes):
     X, _ = blobs(n=100)
     y = pd.concat([labels] * 20, ignore_index=True) if isinstance(labels, pd.Series) else list(labels) * 20
-    model = GMDGM(n_new=2, **QUICK | {"max_epochs": 1, "warm_epochs": 1}).fit(X, y)
+    model = GMDGM(n_new=2, **quick(max_epochs=1, pretrain_epochs=1)).fit(X, y)
     assert model.classes_.tolist() == classes
     assert set(model.predict(X)) <= set(classes)
 
@@ -94,64 +82,39 @@ def test_labels_of_every_kind(labels, classes):
 def test_sample_makes_rows_of_a_class_in_the_users_units(fitted):
     model, X, _ = fitted
     assert model.sample(7).shape == (7, X.shape[1])
-    assert np.array_equal(model.sample(3, of=1, random_state=5), model.sample(3, of=1, random_state=5))
+    assert np.array_equal(model.sample(3, 1, random_state=5), model.sample(3, class_name=1, random_state=5))
     assert model.sample_grid(6).shape == (6, 4, X.shape[1])
-    with pytest.raises(ValueError, match=r"`of` must be one of classes_ \(0, 1, 2, 3\); got 'cat'"):
-        model.sample(3, of="cat")
+    with pytest.raises(ValueError, match=r"class_name must be one of classes_ \(0, 1, 2, 3\); got 'cat'"):
+        model.sample(3, class_name="cat")
+    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1; got 0"):
+        model.sample(0)
 
 
 def test_sample_of_a_known_class_is_near_its_rows():
     X, truth = blobs(n=400)
     X = 10 * X + 100
-    model = GMDGM(n_new=2, random_state=0, hidden=(50, 50), max_epochs=40).fit(X, some_labels(truth))
-    made_up = model.sample(200, of=1, random_state=0).mean(axis=0)
-    np.testing.assert_allclose(made_up, X[truth == 1].mean(axis=0), atol=6)
-
-
-def test_save_and_load_give_the_same_answers(fitted, tmp_path):
-    model, X, _ = fitted
-    model.save(tmp_path / "model")
-    loaded = newfound.load(tmp_path / "model")
-    for method in ("predict", "predict_proba", "predict_component", "new_class_score", "transform", "score_samples"):
-        np.testing.assert_array_equal(getattr(loaded, method)(X), getattr(model, method)(X))
-    assert loaded.get_params() == model.get_params()
-    assert loaded.ending_ is model.ending_
-    assert loaded.history_.keys() == model.history_.keys()
-    assert {path.suffix for path in (tmp_path / "model").iterdir()} == {".json", ".safetensors"}
-    model.save(tmp_path / "model")  # over itself
-    assert len(list((tmp_path / "model").iterdir())) == 2
-
-
-@pytest.mark.parametrize("y", ["strings", "frame"])
-def test_save_keeps_names(tmp_path, y):
-    X, truth = blobs()
-    X = pd.DataFrame(X, columns=list("abcde"))
-    y = np.where(some_labels(truth) >= 0, np.array(["cat", "dog", "", ""])[truth], "")
-    model = GMDGM(n_new=2, **QUICK).fit(X, y)
-    model.save(tmp_path)
-    loaded = newfound.load(tmp_path)
-    assert loaded.classes_.tolist() == ["cat", "dog", "new-1", "new-2"]
-    assert (loaded.predict(X) == model.predict(X)).all()
-    with pytest.raises(ValueError, match="feature names"):
-        loaded.predict(X[list("bacde")])
+    settings = quick(hidden_layer_sizes=(50, 50), max_epochs=40, pretrain_epochs="auto")
+    model = GMDGM(n_new=2, **settings).fit(X, some_labels(truth))
+    generated = model.sample(200, class_name=1, random_state=0).mean(axis=0)
+    np.testing.assert_allclose(generated, X[truth == 1].mean(axis=0), atol=6)
 
 
 def test_pickle_clone_pipeline(fitted):
     model, X, truth = fitted
     assert (pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)).all()
     assert clone(model).get_params() == model.get_params()
-    pipeline = make_pipeline(StandardScaler(), GMDGM(n_new=2, **QUICK)).fit(X, some_labels(truth))
+    pipeline = make_pipeline(StandardScaler(), GMDGM(n_new=2, **quick())).fit(X, some_labels(truth))
     assert pipeline.predict(X).shape == (len(X),)
     assert pipeline[-1].get_feature_names_out().tolist() == ["gmdgm0", "gmdgm1"]
 
 
-def test_best_of_several_runs_is_the_one_with_the_best_heldout_elbo():
+def test_best_of_several_restarts_is_the_one_with_the_best_validation_elbo():
     X, truth = blobs()
-    model = GMDGM(n_new=2, n_runs=3, **QUICK).fit(X, some_labels(truth))
-    elbos = [run.heldout_elbo for run in model.runs_]
+    model = GMDGM(n_new=2, **quick(n_init=3)).fit(X, some_labels(truth))
+    elbos = [restart.validation_elbo for restart in model.restarts_]
     assert len(set(elbos)) == 3
-    assert model.best_run_ == int(np.argmax(elbos))
-    assert model.ending_ is Ending.REACHED_LIMIT
+    assert model.best_restart_ == int(np.argmax(elbos))
+    assert model.termination_condition_ is Termination.MAX_EPOCHS
 
 
 def test_a_failed_fit_leaves_the_earlier_one_untouched(fitted):
@@ -167,30 +130,29 @@ def test_a_failed_fit_leaves_the_earlier_one_untouched(fitted):
 
 
 def test_interrupted_fit_is_usable_and_says_so(interrupted_at_third_chunk):
-
     X, truth = blobs()
     with pytest.warns(UserWarning, match="interrupted; the best state so far is kept"):
-        model = GMDGM(n_new=2, **QUICK).fit(X, some_labels(truth))
-    assert model.ending_ is Ending.INTERRUPTED
+        model = GMDGM(n_new=2, **quick()).fit(X, some_labels(truth))
+    assert model.termination_condition_ is Termination.INTERRUPTED
     assert model.predict(X).shape == (len(X),)
 
 
-def test_constant_columns_are_left_out_with_a_note_and_come_back_in_samples():
+def test_constant_columns_are_dropped_with_a_note_and_come_back_in_samples():
     X, truth = blobs()
     X = np.insert(X, 2, 7.5, axis=1)
     with pytest.warns(UserWarning, match="1 of 6 columns do not vary .* the first is column 2"):
-        model = GMDGM(n_new=2, **QUICK).fit(X, some_labels(truth))
+        model = GMDGM(n_new=2, **quick()).fit(X, some_labels(truth))
     assert (model.sample(4)[:, 2] == 7.5).all()
 
 
 def test_uint8_images_are_read_as_grey_values():
     rng = np.random.default_rng(0)
     X = (255 * (rng.random((60, 9)) < 0.5)).astype(np.uint8)
-    model = GMDGM(n_new=3, **QUICK).fit(X)
-    assert model.features_.likelihood == "bernoulli"
-    floats = GMDGM(n_new=3, **QUICK | {"likelihood": "bernoulli"}).fit(X / 255)
+    model = GMDGM(n_new=3, **quick()).fit(X)
+    assert model.architecture_.likelihood == "bernoulli"
+    floats = GMDGM(n_new=3, **quick(likelihood="bernoulli")).fit(X / 255)
     np.testing.assert_allclose(model.predict_proba(X), floats.predict_proba(X / 255), atol=1e-3)
-    assert model.sample(5, as_means=True).max() > 1
+    assert model.sample(5, mean=True).max() > 1
 
 
 def test_answers_do_not_depend_on_the_rows_beside(fitted):
@@ -202,13 +164,67 @@ def test_answers_do_not_depend_on_the_rows_beside(fitted):
 
 def test_auto_n_new():
     X, truth = blobs(n=200)
-    assert len(GMDGM(**QUICK | {"max_epochs": 1, "warm_epochs": 1}).fit(X, some_labels(truth)).classes_) == 2 + 9
-    assert len(GMDGM(**QUICK | {"max_epochs": 1}).fit(X, truth).classes_) == 4
+    brief = quick(max_epochs=1, pretrain_epochs=1)
+    assert len(GMDGM(**brief).fit(X, some_labels(truth)).classes_) == 2 + 9
+    assert len(GMDGM(**brief).fit(X, truth).classes_) == 4
 
 
-def test_a_new_class_in_parts_is_weighed_as_a_whole():
-    is_new = np.array([False, False, True, True])
-    probabilities = np.array([[0.4, 0.1, 0.2, 0.3], [0.6, 0.0, 0.2, 0.2], [0.3, 0.3, 0.4, 0.0], [0.0, 0.5, 0.25, 0.25]])
-    assert most_probable(probabilities, is_new).tolist() == [3, 0, 2, 1]
-    assert most_probable(probabilities, np.zeros(4, bool)).tolist() == [0, 0, 2, 1]
-    assert most_probable(probabilities, np.ones(4, bool)).tolist() == [0, 0, 2, 1]
+def test_labels_that_mean_unlabelled_are_told():
+    X, truth = blobs()
+    y = np.where(some_labels(truth) >= 0, np.array(["cat", "dog", "", ""])[truth], "NA")
+    with pytest.warns(UserWarning, match=r"These labels mean unlabelled: 'NA' \(100 rows\)"):
+        model = GMDGM(n_new=2, **quick(max_epochs=1, pretrain_epochs=1)).fit(X, y)
+    assert model.classes_.tolist() == ["cat", "dog", "new-1", "new-2"]
+
+
+def test_every_model_of_the_registry_has_an_estimator(monkeypatch):
+    assert [estimator_of(name).model for name in MODELS] == list(MODELS)
+    assert estimator_of("gmdgm") is GMDGM
+    monkeypatch.setitem(MODELS, "another", MODELS["gmdgm"])  # one line in the registry
+    X, truth = blobs()
+    model = estimator_of("another")(n_new=2, **quick(max_epochs=1)).fit(X, some_labels(truth))
+    assert model.predict(X).shape == (len(X),)
+    with pytest.raises(ValueError, match="model must be 'gmdgm' or 'ssvae'"):
+        estimator_of("gan")
+
+
+def test_settings_are_whole_and_plain():
+    settings = GMDGM(n_new=3, config=Config().replace(n_trees=7)).settings()
+    assert settings["config"]["initialisation"]["n_trees"] == 7
+    assert settings["config"]["objective"] == Config().to_json()["objective"]
+    assert settings.keys() == GMDGM().get_params().keys()
+    assert GMDGM().settings()["config"] == Config().to_json()
+
+
+def test_configurations_can_be_searched_as_values():
+    from sklearn.model_selection import ParameterGrid
+
+    grid = {"config": [Config().replace(temperature=t) for t in (0.3, 0.7)]}
+    found = [clone(GMDGM()).set_params(**choice).config["temperature"] for choice in ParameterGrid(grid)]
+    assert found == [0.3, 0.7]
+
+
+def test_a_fit_leaves_the_settings_of_jax_alone(tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    code = """
+import jax, numpy as np
+from newfound import GMDGM
+names = [name for name in jax.config.values if "cache" in name]
+before = {name: jax.config.values[name] for name in names}
+GMDGM(n_new=2, max_epochs=1, hidden_layer_sizes=(4,), verbose=False).fit(np.random.default_rng(0).random((30, 3)))
+print([name for name in names if jax.config.values[name] != before[name]])
+"""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "NEWFOUND_"))}
+    asked = plain | {"NEWFOUND_CACHE": str(tmp_path)}
+    changed = [
+        subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
+        for env in (plain | {"HOME": str(tmp_path / "home")}, asked)
+    ]
+    assert changed[0] == "[]\n"
+    assert "jax_compilation_cache_dir" in changed[1]
+    assert "jax_compilation_cache_max_size" in changed[1]
+    assert list((tmp_path / "programs").iterdir())
+    assert not (tmp_path / "home").exists()

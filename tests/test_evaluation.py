@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newfound.evaluation import evaluate, expected_calibration_error, reliability
-from newfound.masking import mask_labels
+from newfound.evaluation import METRICS, Certainty, evaluate, expected_calibration_error, posterior_entropy, reliability
 
 TRUTH = np.array(["a"] * 4 + ["b"] * 4 + ["c"] * 2)
 COMPONENT = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3])
@@ -12,19 +11,19 @@ COMPONENT = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3])
 
 def test_by_hand():
     """Many-to-one: 0→a, 1→b, 2→b, 3→c. One-to-one: 0→a, and b has 1 or 2, not both; c has 3."""
-    evaluation = evaluate(TRUTH, COMPONENT, 5, known=np.array(["a"]))
+    evaluation = evaluate(TRUTH, COMPONENT, known=["a"], predicted=range(5))
     assert evaluation.many_to_one.all == pytest.approx((3 + 4 + 1) / 10)
     assert evaluation.many_to_one.known == pytest.approx(3 / 4)
     assert evaluation.many_to_one.new == pytest.approx(5 / 6)
     assert evaluation.one_to_one.all == pytest.approx((3 + 2 + 1) / 10)
     assert evaluation.one_to_one.new == pytest.approx(3 / 6)
-    assert evaluation.many_to_one_class.tolist() == [0, 1, 1, 2, -1]
+    assert evaluation.majority.tolist() == [0, 1, 1, 2, -1]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=60))
 def test_one_to_one_is_at_most_many_to_one_and_at_best_one(pairs):
     truth, component = np.array(pairs).T
-    evaluation = evaluate(truth, component, 6, known=np.array([0, 1]))
+    evaluation = evaluate(truth, component, known=[0, 1], predicted=range(6))
     assert 0 < evaluation.one_to_one.all <= evaluation.many_to_one.all <= 1
     assert evaluation.counts.sum() == len(pairs)
 
@@ -33,8 +32,8 @@ def test_one_to_one_is_at_most_many_to_one_and_at_best_one(pairs):
 def test_names_of_components_do_not_matter(order):
     rng = np.random.default_rng(0)
     truth, component = rng.integers(0, 4, 80), rng.integers(0, 6, 80)
-    one = evaluate(truth, component, 6, known=np.array([0]))
-    other = evaluate(truth, np.array(order)[component], 6, known=np.array([0]))
+    one = evaluate(truth, component, known=[0], predicted=range(6))
+    other = evaluate(truth, np.array(order)[component], known=[0], predicted=range(6))
     assert one.many_to_one == other.many_to_one
     assert one.one_to_one.all == other.one_to_one.all
 
@@ -44,7 +43,7 @@ def test_information_and_rand_index_are_scikit_learns(pairs):
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     truth, component = np.array(pairs).T
-    metrics = evaluate(truth, component, 6, known=np.array([0])).metrics
+    metrics = evaluate(truth, component, known=[0], predicted=range(6)).metrics
     nmi, ari = normalized_mutual_info_score(truth, component), adjusted_rand_score(truth, component)
     assert metrics["normalised mutual information"] == pytest.approx(nmi, abs=1e-9)
     assert metrics["adjusted Rand index"] == pytest.approx(ari, abs=1e-9)
@@ -57,20 +56,31 @@ def test_calibration_by_hand():
     assert (mean.tolist(), accuracy.tolist(), n_rows.tolist()) == ([0.55, 0.95], [0.5, 1.0], [2, 2])
 
 
-def test_mask_hides_classes_and_keeps_a_share_of_the_others():
-    y = np.repeat(np.arange(4), 50)
-    masked = mask_labels(y, hide=(2, 3), keep=0.2, random_state=0)
-    assert np.bincount(masked[masked >= 0]).tolist() == [10, 10]
-    assert (masked[masked >= 0] == y[masked >= 0]).all()
-    assert (mask_labels(y, keep=3, random_state=0) >= 0).sum() == 12
-    assert np.array_equal(masked, mask_labels(y, hide=(2, 3), keep=0.2, random_state=0))
-    assert set(mask_labels(y.astype(str), hide=("0",))) == {"", "1", "2", "3"}
+def test_names_need_not_agree_and_empty_classes_are_seen():
+    found = evaluate(["cat", "cat", "emu"], ["cat", "cat", "new-2"], ["cat"], ["cat", "new-1", "new-2"])
+    assert found.counts.tolist() == [[2, 0, 0], [0, 0, 1]]
+    assert found.one_to_one.all == 1
+    assert found.metrics["non-empty predicted classes"] == 2
 
 
-def test_mask_refuses_nonsense():
-    with pytest.raises(ValueError, match="Cannot hide 9: no row has that label"):
-        mask_labels(np.arange(3), hide=[9])
-    with pytest.raises(ValueError, match="share must be at most 1.0, got 20.0; for a number of labels give an int"):
-        mask_labels(np.arange(3), keep=20.0)
-    with pytest.raises(ValueError, match="keep must be"):
-        mask_labels(np.arange(3), keep=-1)
+def test_every_metric_has_a_name_and_is_printed_in_its_own_way():
+    found = evaluate(TRUTH, COMPONENT, known=["a"])
+    assert found.metrics.keys() == {name for name, metric in METRICS.items() if not metric.of_certainty}
+    shown = {name: METRICS[name].show(value) for name, value in found.metrics.items()}
+    assert shown["many-to-one accuracy (purity), all"] == "80.0%"
+    assert shown["non-empty predicted classes"] == "4"
+    assert METRICS["adjusted Rand index"].show(float("nan")) == "–"
+
+
+def test_metrics_of_certainty_are_added_where_it_is_known():
+    from dataclasses import replace
+
+    is_known = TRUTH == "a"
+    certainty = Certainty(np.full(10, 0.95), is_known, np.where(is_known, 0.1, 0.3), is_known)
+    metrics = replace(evaluate(TRUTH, COMPONENT, known=["a"]), certainty=certainty).metrics
+    assert metrics["expected calibration error, known classes"] == pytest.approx(0.05)
+    assert metrics["mean entropy of q(y|x), new classes"] == pytest.approx(0.3)
+
+
+def test_entropy_of_a_posterior():
+    np.testing.assert_allclose(posterior_entropy(np.array([[0.5, 0.5], [1.0, 0.0]])), [np.log(2), 0])

@@ -2,12 +2,12 @@
 
 import os
 
-import numpy as np
 import pytest
 
 from newfound import GMDGM
+from newfound.config import Config
 from newfound.evaluation import evaluate
-from newfound.masking import paper_setup
+from newfound.experiments.tasks import paper_setup
 
 pytestmark = [
     pytest.mark.slow,
@@ -19,10 +19,10 @@ def test_mnist_half_of_whose_digits_nobody_labelled():
     from newfound.data import load_named
 
     mnist = load_named("mnist")
-    y, n_new = paper_setup("semi-unsupervised", mnist.train.y, random_state=0)
-    model = GMDGM(n_new=n_new, min_sd=0.1, latent_dim=5, random_state=0).fit(mnist.train.X, y)
-    component = model.predict_component(mnist.test.X)
-    evaluation = evaluate(mnist.test.y, component, 5 + n_new, known=np.arange(5))
+    y, n_new = paper_setup("semi-unsupervised", mnist.train.labels, random_state=0)
+    model = GMDGM(n_new=n_new, latent_dim=5, random_state=0, config=Config().replace(min_std=0.1))
+    component = model.fit(mnist.train.X, y).predict_component(mnist.test.X)
+    evaluation = evaluate(mnist.test.labels.codes, component, known=range(5))
     assert evaluation.many_to_one.all > 0.9
     assert evaluation.many_to_one.known > 0.96
     assert (evaluation.counts.sum(axis=0) > 0).sum() >= 10

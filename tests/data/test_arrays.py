@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from newfound.data import UNLABELLED, DataError, read_dataset
+from newfound.data import DataError, read_dataset
+from newfound.labels import UNLABELLED
 
 X = np.array([[1.5, 0, 3], [2.5, 1, np.nan], [4.5, 1, 7]])
 
@@ -12,8 +13,8 @@ def test_a_matrix_with_its_labels():
     dataset = read_dataset(X, labels=["b", None, "a"])
     assert (dataset.kind, dataset.X.dtype) == ("matrix", np.float32)
     assert dataset.feature_names == ["x0", "x1", "x2"]
-    assert dataset.y.tolist() == [1, UNLABELLED, 0]
-    assert [column.role for column in dataset.columns] == ["numeric", "binary", "numeric"]
+    assert dataset.labels.codes.tolist() == [1, UNLABELLED, 0]
+    assert [column.feature_type for column in dataset.columns] == ["numeric", "binary", "numeric"]
     assert dataset.X[1, 2] == 5  # the median of 3 and 7
     assert X[1, 2] != X[1, 2]  # the user's own array is left alone
 
@@ -21,15 +22,15 @@ def test_a_matrix_with_its_labels():
 @pytest.mark.parametrize("labels", [[1, -1, 0], ["1", "", "0"], [1.0, np.nan, 0.0], [1, None, 0]])
 def test_every_way_to_write_a_label_or_none(labels):
     dataset = read_dataset(X, labels=labels)
-    assert dataset.class_names == ["0", "1"]
-    assert dataset.y.tolist() == [1, UNLABELLED, 0]
+    assert dataset.labels.classes.tolist() == ["0", "1"]
+    assert dataset.labels.codes.tolist() == [1, UNLABELLED, 0]
 
 
 def test_npy_with_labels_in_another_file(tmp_path):
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", np.array([1, -1, 0]))
     dataset = read_dataset(tmp_path / "X.npy", labels=tmp_path / "y.npy")
-    assert dataset.labels.tolist() == ["1", "", "0"]
+    assert dataset.labels.names.tolist() == ["1", "", "0"]
 
 
 def test_npz_may_name_its_rows_and_features(tmp_path):
@@ -51,17 +52,17 @@ def test_bytes_stay_bytes():
     assert colour.feature_names[:4] == ["r0c0 red", "r0c0 green", "r0c0 blue", "r0c1 red"]
 
 
-def test_another_matrix_by_the_same_decisions():
-    layout = read_dataset(X, labels=["b", "c", "a"]).layout
-    other = read_dataset(np.array([[np.nan, 2, 1]]), labels=["c"], layout=layout)
+def test_another_matrix_by_the_same_schema():
+    schema = read_dataset(X, labels=["b", "c", "a"]).schema
+    other = read_dataset(np.array([[np.nan, 2, 1]]), labels=["c"], schema=schema)
     assert other.X.tolist() == [[2.5, 1, 1]]
-    assert other.y.tolist() == [2]
-    assert other.decisions[-1].startswith("1 cell was neither 0 nor 1")
+    assert other.labels.codes.tolist() == [2]
+    assert other.log[-1].startswith("1 cell was neither 0 nor 1")
 
 
 def test_a_matrix_of_another_width_is_refused():
-    with pytest.raises(DataError, match="fitted on 3 features of type float32, these rows are 2 features"):
-        read_dataset(X[:, :2], layout=read_dataset(X).layout)
+    with pytest.raises(DataError, match="fitted on 3 features of type float32, but these rows are 2 features"):
+        read_dataset(X[:, :2], schema=read_dataset(X).schema)
 
 
 @pytest.mark.parametrize(

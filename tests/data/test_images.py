@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from newfound.data import UNLABELLED, DataError, read_dataset
+from newfound.data import DataError, read_dataset
+from newfound.labels import UNLABELLED
 
 RNG = np.random.default_rng(0)
 
 
 def save(path, shape=(4, 5)):
-    """A picture of noise, and its pixels."""
+    """An image of noise, and its pixels."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pixels = RNG.integers(0, 256, shape, dtype=np.uint8)
     Image.fromarray(pixels).save(path)
@@ -31,7 +32,7 @@ def folder(tmp_path):
 def test_one_sub_folder_for_each_label(folder):
     dataset = read_dataset(folder)
     assert (dataset.kind, dataset.image_shape, dataset.X.dtype) == ("images", (4, 5), np.uint8)
-    assert dataset.class_names == ["cat", "dog"]
+    assert dataset.labels.classes.tolist() == ["cat", "dog"]
     assert dataset.row_ids.tolist() == [
         "cat/1.png",
         "cat/more/2.png",
@@ -39,11 +40,11 @@ def test_one_sub_folder_for_each_label(folder):
         "unlabelled/a.png",
         "unlabelled/b.png",
     ]
-    assert dataset.y.tolist() == [0, 0, 1, UNLABELLED, UNLABELLED]
-    assert dataset.decisions == [
-        "Read 5 images of 5 × 4 pixels (width × height) as grey values.",
-        "The sub-folders label 3 rows with 2 classes: 'cat' and 'dog'; 2 rows are unlabelled.",
-        "Passed over 1 file that is no image.",
+    assert dataset.labels.codes.tolist() == [0, 0, 1, UNLABELLED, UNLABELLED]
+    assert dataset.log == [
+        "Read 5 images of 5 × 4 pixels (width × height) as greyscale.",
+        "3 labelled rows with 2 classes ('cat' and 'dog') from the sub-folders; 2 unlabelled rows.",
+        "Skipped 1 file that is not an image.",
     ]
 
 
@@ -59,7 +60,7 @@ def test_colours_are_kept_and_grey_joins_them(tmp_path):
     assert dataset.image_shape == (4, 5, 3)
     np.testing.assert_array_equal(dataset.X[0].reshape(4, 5, 3), colour)
     np.testing.assert_array_equal(dataset.X[1].reshape(4, 5, 3), np.repeat(grey[..., None], 3, axis=2))
-    assert dataset.decisions[1] == "No labels were given: every row is unlabelled."
+    assert dataset.log[1] == "No labels were given: all rows are unlabelled."
 
 
 @pytest.mark.parametrize("is_inside", [True, False])
@@ -69,7 +70,7 @@ def test_a_table_of_files_and_labels(tmp_path, is_inside):
     path = tmp_path / "pets" / "labels.csv" if is_inside else tmp_path / "elsewhere.csv"
     path.write_text("label,file\ncat,a.png\ndog,sub/c.png\n,d.png\n")
     dataset = read_dataset(tmp_path / "pets", labels=None if is_inside else path)
-    assert dict(zip(dataset.row_ids.tolist(), dataset.labels.tolist(), strict=True)) == {
+    assert dict(zip(dataset.row_ids.tolist(), dataset.labels.names.tolist(), strict=True)) == {
         "a.png": "cat",
         "b.png": "",
         "d.png": "",
@@ -80,19 +81,21 @@ def test_a_table_of_files_and_labels(tmp_path, is_inside):
 def test_folders_named_by_numbers_are_in_their_order(tmp_path):
     for name in ("10", "9", "2"):
         save(tmp_path / name / "1.png")
-    assert read_dataset(tmp_path).class_names == ["2", "9", "10"]
+    assert read_dataset(tmp_path).labels.classes.tolist() == ["2", "9", "10"]
 
 
-def test_other_images_by_the_same_layout(folder, tmp_path):
-    layout = read_dataset(folder).layout
+def test_other_images_by_the_same_schema(folder, tmp_path):
+    schema = read_dataset(folder).schema
     save(tmp_path / "new" / "dog" / "x.png")
     save(tmp_path / "new" / "bird" / "y.png")
-    other = read_dataset(tmp_path / "new", layout=layout)
-    assert other.class_names == ["cat", "dog", "bird"]
-    assert other.labels.tolist() == ["bird", "dog"]
+    other = read_dataset(tmp_path / "new", schema=schema)
+    assert other.labels.classes.tolist() == ["cat", "dog", "bird"]
+    assert other.labels.names.tolist() == ["bird", "dog"]
     save(tmp_path / "large" / "x.png", (8, 8))
-    with pytest.raises(DataError, match="fitted on images of 4 × 5 pixels .*these rows are images of 8 × 8"):
-        read_dataset(tmp_path / "large", layout=layout)
+    with pytest.raises(
+        DataError, match="fitted on grey images of 4 × 5 pixels .*but these rows are grey images of 8 × 8"
+    ):
+        read_dataset(tmp_path / "large", schema=schema)
 
 
 def test_images_of_different_sizes(tmp_path):
@@ -129,7 +132,7 @@ def test_a_labels_file_that_is_not_there(folder):
 def test_an_image_cut_short(folder, keep):
     path = folder / "cat" / "1.png"
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(DataError, match=r"'1.png' cannot be read as an image .* Save it again, or take it out"):
+    with pytest.raises(DataError, match=r"'1.png' cannot be read as an image .* Save it again, or remove it"):
         read_dataset(folder)
 
 

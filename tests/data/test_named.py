@@ -1,17 +1,19 @@
-"""Sets by name: the real files, and a real server for the way they come."""
+"""Published data sets by name: the real files, and a real server to download from."""
 
 import gzip
-import struct
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
+import platformdirs
 import pytest
+from published import idx, write_sets
 
-from newfound.data import NAMED, DataError, catalogue, fetch_named, find_named, load_named, named, read_dataset
+from newfound.data import NAMED, DataError, cache_folder, catalogue, fetch_named, find_named, load_named, read_dataset
 from newfound.data.catalogue import NamedSet, RemoteFile
 from newfound.data.download import check_content
+from newfound.data.idx_reader import read_idx_images
 
 NAMES = (
     "train-images-idx3-ubyte.gz",
@@ -28,7 +30,7 @@ def test_digits_come_with_scikit_learn():
     train, test = load_named("digits")
     assert (train.X.shape, test.X.shape) == ((1347, 64), (450, 64))
     assert not set(train.row_ids.tolist()) & set(test.row_ids.tolist())
-    share = np.bincount(train.y) / np.bincount(np.concatenate([train.y, test.y]))
+    share = train.labels.counts / (train.labels.counts + test.labels.counts)
     assert np.all(np.abs(share - 0.75) < 0.01)
     np.testing.assert_array_equal(load_named("digits").train.X, train.X)
 
@@ -39,22 +41,29 @@ def test_the_publishers_files(real_data, name):
     assert train.X.shape == (known.n_train, known.n_features)
     assert test.X.shape == (known.n_test, known.n_features)
     for part in (train, test):
-        assert len(part.class_names) == known.n_classes
-        assert set(part.y.tolist()) == set(range(known.n_classes))
+        assert len(part.labels.classes) == known.n_classes
+        assert part.labels.counts.all()
         assert len(set(part.feature_names)) == known.n_features
-    assert train.class_names == test.class_names
+    assert train.labels.classes.tolist() == test.labels.classes.tolist()
 
 
 def test_what_is_known_of_mnist(real_data):
     train = load_named("mnist").train
-    assert np.bincount(train.y).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert train.labels.counts.tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     assert (train.X.dtype, train.image_shape) == (np.uint8, (28, 28))
     assert int(((train.X / np.float32(255)).std(axis=0) > 0.1).sum()) == 444  # as in the paper
 
 
 def test_what_is_known_of_har(real_data):
     train, test = load_named("har")
-    assert train.class_names == ["WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING"]
+    assert train.labels.classes.tolist() == [
+        "WALKING",
+        "WALKING_UPSTAIRS",
+        "WALKING_DOWNSTAIRS",
+        "SITTING",
+        "STANDING",
+        "LAYING",
+    ]
     assert len(set(train.groups.tolist())) == 21
     assert len(set(test.groups.tolist())) == 9
     assert not set(train.groups.tolist()) & set(test.groups.tolist())
@@ -70,12 +79,43 @@ def test_the_checksums_are_those_of_the_real_files(real_data):
 def test_a_part_is_named_after_a_colon(real_data):
     test = read_dataset("mnist:test")
     assert len(test) == 10_000
-    again = read_dataset("mnist:test", layout=read_dataset("fashion-mnist:test").layout)
-    assert again.class_names == [*catalogue.GARMENTS, *catalogue.DIGITS]
-    np.testing.assert_array_equal(again.labels, test.labels)
+    again = read_dataset("mnist:test", schema=read_dataset("fashion-mnist:test").schema)
+    assert again.labels.classes.tolist() == [*catalogue.GARMENTS, *catalogue.DIGITS]
+    np.testing.assert_array_equal(again.labels.names, test.labels.names)
 
 
-# ---- the way they come -------------------------------------------------------------------------------------------
+def test_published_data_sets_keep_the_publishers_order_of_classes(tmp_path, monkeypatch):
+    write_sets(tmp_path)
+    monkeypatch.setenv("NEWFOUND_DATA", str(tmp_path))
+    assert read_dataset("mnist").labels.classes.tolist() == catalogue.DIGITS
+    assert read_dataset("fashion-mnist:test").labels.classes.tolist() == catalogue.GARMENTS  # not in order of letters
+    har = load_named("har")
+    assert [part.labels.classes.tolist() for part in har] == [[f"ACTIVITY_{i}" for i in range(6)]] * 2
+    assert har.train.log[1].startswith("300 labelled rows with 6 classes ('ACTIVITY_0', ")
+    assert har.train.log[1].endswith(" from column 'activity'; 0 unlabelled rows.")
+
+
+def test_idx_labels_out_of_range_are_refused(tmp_path):
+    (tmp_path / "images").write_bytes(idx((3, 2, 2)))
+    (tmp_path / "labels").write_bytes(idx((3,), bytes([0, 7, 1])))
+    with pytest.raises(DataError, match="'labels' holds the label 7, but there are 2 classes"):
+        read_idx_images(tmp_path / "images", tmp_path / "labels", ["a", "b"])
+    (tmp_path / "labels").write_bytes(idx((2,)))
+    with pytest.raises(DataError, match=r"one for each of the 3 rows, got an array of shape \(2,\)"):
+        read_idx_images(tmp_path / "images", tmp_path / "labels", ["a", "b"])
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_downloads_go_to_the_users_cache_unless_told_otherwise(tmp_path, monkeypatch, value):
+    monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path / "data"
+    monkeypatch.delenv("NEWFOUND_CACHE")
+    if value is not None:
+        monkeypatch.setenv("NEWFOUND_CACHE", value)
+    assert cache_folder() == platformdirs.user_cache_path("newfound") / "data"
+
+
+# ---- downloads ---------------------------------------------------------------------------------------------
 
 
 def tiny_files(folder, n_train=3, n_test=2):
@@ -83,8 +123,8 @@ def tiny_files(folder, n_train=3, n_test=2):
     folder.mkdir(parents=True)
     for name, n in zip(NAMES, (n_train, n_train, n_test, n_test), strict=True):
         shape = (n, 2, 2) if "images" in name else (n,)
-        header = bytes([0, 0, 8, len(shape)]) + b"".join(struct.pack(">I", m) for m in shape)
-        (folder / name).write_bytes(gzip.compress(header + bytes(i % 2 for i in range(int(np.prod(shape))))))
+        content = bytes(i % 2 for i in range(int(np.prod(shape))))
+        (folder / name).write_bytes(gzip.compress(idx(shape, content)))
 
 
 class Mirror:
@@ -122,7 +162,7 @@ def serve():
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    """A set named "tiny" that is published in tmp_path/published, and an empty cache."""
+    """A data set named "tiny" that is published in tmp_path/published, and an empty cache."""
     import hashlib
 
     tiny_files(tmp_path / "published" / "tiny")
@@ -133,7 +173,7 @@ def tiny(tmp_path, monkeypatch):
     )
     read = partial(catalogue._read_idx, class_names=["a", "b"])
     monkeypatch.setitem(NAMED, "tiny", NamedSet("tiny", "Tiny", 3, 2, 4, 2, "none", read, files))
-    monkeypatch.setattr(named, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("NEWFOUND_DATA", raising=False)
     monkeypatch.delenv("NEWFOUND_MIRRORS", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -143,11 +183,11 @@ def tiny(tmp_path, monkeypatch):
 def test_a_set_is_downloaded_once_and_then_read_from_the_cache(tiny, serve):
     mirror = serve(tiny / "published")
     assert find_named("tiny") is None
-    train, test = load_named("tiny", [mirror.address], show=True)
-    assert (len(train), len(test), train.labels.tolist()) == (3, 2, ["a", "b", "a"])
+    train, test = load_named("tiny", [mirror.address], verbose=True)
+    assert (len(train), len(test), train.labels.names.tolist()) == (3, 2, ["a", "b", "a"])
     assert len(mirror.asked) == 4
-    assert sorted(path.name for path in (tiny / "cache" / "tiny").iterdir()) == sorted(NAMES)
-    assert find_named("tiny") == [tiny / "cache" / "tiny" / name for name in NAMES]
+    assert sorted(path.name for path in (cache_folder() / "tiny").iterdir()) == sorted(NAMES)
+    assert find_named("tiny") == [cache_folder() / "tiny" / name for name in NAMES]
     load_named("tiny", [mirror.address])
     assert len(mirror.asked) == 4
 
@@ -173,13 +213,13 @@ def test_the_second_mirror_is_asked_where_the_first_has_nothing(tiny, serve):
 
 
 @pytest.mark.parametrize("damage", ["other", "short"])
-def test_a_file_with_another_checksum_is_thrown_away(tiny, serve, damage):
+def test_a_file_with_another_checksum_is_deleted(tiny, serve, damage):
     path = tiny / "published" / "tiny" / NAMES[0]
     path.write_bytes(gzip.compress(b"other") if damage == "other" else path.read_bytes()[:-12])
     mirror = serve(tiny / "published")
     with pytest.raises(DataError, match=r"wrong checksum: expected .*got" if damage == "other" else "cut short"):
         load_named("tiny", [mirror.address])
-    assert list((tiny / "cache" / "tiny").iterdir()) == []
+    assert list((cache_folder() / "tiny").iterdir()) == []
 
 
 def test_the_same_content_may_be_gzipped_in_another_way(tiny, serve):
@@ -202,7 +242,7 @@ def test_a_download_that_was_cut_short_goes_on_where_it_was(tiny, serve):
 def test_har_is_checked_by_what_it_holds(tiny, serve, monkeypatch):
     (tiny / "published" / "har").mkdir()
     (tiny / "published" / "har" / "UCI HAR Dataset.zip").write_bytes(b"<html>Sorry</html>")
-    with pytest.raises(DataError, match="is not a whole zip file"):
+    with pytest.raises(DataError, match="is not a complete zip file"):
         fetch_named("har", [serve(tiny / "published").address])
 
 
@@ -215,10 +255,10 @@ def test_the_users_folder_comes_first_and_may_hold_unzipped_files(tiny, monkeypa
 
 
 def test_fashion_mnist_is_found_where_debian_puts_it(tiny, monkeypatch):
-    assert NAMED["fashion-mnist"].packaged == ("/usr/share/dataset-fashion-mnist",)
+    assert NAMED["fashion-mnist"].system_folders == ("/usr/share/dataset-fashion-mnist",)
     from dataclasses import replace
 
-    monkeypatch.setitem(NAMED, "tiny", replace(NAMED["tiny"], packaged=(str(tiny / "published" / "tiny"),)))
+    monkeypatch.setitem(NAMED, "tiny", replace(NAMED["tiny"], system_folders=(str(tiny / "published" / "tiny"),)))
     assert find_named("tiny")[0].parent == tiny / "published" / "tiny"
 
 
@@ -228,13 +268,13 @@ def test_nothing_found_and_no_network(tiny, monkeypatch):
     with pytest.raises(DataError) as caught:
         load_named("tiny")
     message = str(caught.value)
-    assert "The set 'tiny' is not on this machine and could not be downloaded. Looked in:" in message
+    assert "The data set 'tiny' is not on this machine and could not be downloaded. Searched:" in message
     assert f"{tiny / 'mine' / 'tiny'} (lacks 4 of 4 files)" in message
-    assert f"{tiny / 'cache' / 'tiny'} (" in message
+    assert f"{tiny / 'cache' / 'data' / 'tiny'} (" in message
     assert "http://127.0.0.1:9/gone (no connection)" in message
     assert "set NEWFOUND_DATA to a folder with them in 'tiny'" in message
 
 
-def test_a_set_nobody_knows():
-    with pytest.raises(DataError, match="no set 'minst' in newfound's list. Did you mean 'mnist'"):
+def test_an_unknown_data_set():
+    with pytest.raises(DataError, match="no data set 'minst' in newfound's list. Did you mean 'mnist'"):
         load_named("minst")

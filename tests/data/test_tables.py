@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 from pyarrow import feather
 
-from newfound.data import MISSING_CATEGORY, UNLABELLED, DataError, Layout, read_batches, read_dataset
-from newfound.data.decisions import about_gaps, add_counts
+from newfound.data import MISSING_CATEGORY, Schema, about_missing, add_counts, read_batches, read_dataset
+from newfound.labels import UNLABELLED
 
 SINGLES = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)
 
@@ -52,16 +52,16 @@ def write_all(columns, folder):
     write_delimited(columns, folder / "t.tsv", "\t")
     pq.write_table(table, folder / "t.parquet")
     feather.write_feather(table, folder / "t.feather")
-    return [*(folder / f"t.{ending}" for ending in ("csv", "tsv", "parquet", "feather")), table.to_pandas(), table]
+    return [*(folder / f"t.{suffix}" for suffix in ("csv", "tsv", "parquet", "feather")), table.to_pandas(), table]
 
 
 def assert_same(a, b):
     np.testing.assert_array_equal(a.X, b.X)
-    np.testing.assert_array_equal(a.y, b.y)
+    np.testing.assert_array_equal(a.labels.codes, b.labels.codes)
     np.testing.assert_array_equal(a.row_ids, b.row_ids)
     assert a.X.dtype == b.X.dtype
-    assert (a.class_names, a.feature_names, a.columns) == (b.class_names, b.feature_names, b.columns)
-    assert a.layout == b.layout
+    assert (a.feature_names, a.columns) == (b.feature_names, b.columns)
+    assert a.schema == b.schema
     assert a.fingerprint() == b.fingerprint()
 
 
@@ -76,19 +76,18 @@ def test_all_forms_of_a_table_give_the_same_dataset(tmp_path_factory, columns):
 
 @settings(deadline=None, max_examples=40)
 @given(tables())
-def test_reading_by_the_layout_gives_the_same_dataset_whole_and_in_blocks(tmp_path_factory, columns):
+def test_reading_by_the_schema_gives_the_same_dataset_whole_and_in_blocks(tmp_path_factory, columns):
     forms = write_all(columns, tmp_path_factory.mktemp("forms"))
     first = read_dataset(forms[0], label="class")
-    layout = Layout.from_json(json.loads(json.dumps(first.layout.to_json())))
-    assert layout == first.layout
+    schema = Schema.from_json(json.loads(json.dumps(first.schema.to_json())))
+    assert schema == first.schema
     for form in forms:
-        assert_same(first, read_dataset(form, layout=layout))
+        assert_same(first, read_dataset(form, schema=schema))
     for path in forms[:4]:
-        blocks = list(read_batches(path, layout, rows=5))
+        blocks = list(read_batches(path, schema, rows=5))
         assert [len(block) for block in blocks[:-1]] == [5] * (len(blocks) - 1)
-        for name in ("X", "y", "row_ids"):
-            together = np.concatenate([getattr(block, name) for block in blocks])
-            np.testing.assert_array_equal(together, getattr(first, name))
+        for part in (lambda d: d.X, lambda d: d.labels.codes, lambda d: d.row_ids):
+            np.testing.assert_array_equal(np.concatenate([part(block) for block in blocks]), part(first))
         totals = []
         for block in blocks:
             totals = add_counts(totals, block.columns)
@@ -107,11 +106,11 @@ def test_a_numpy_file_gives_the_same_numbers(tmp_path_factory, columns):
     np.savez(folder / "t.npz", X=X, y=np.array(labels), feature_names=np.array(list(kept)))
     matrix = read_dataset(folder / "t.npz")
     np.testing.assert_array_equal(table.X, matrix.X)
-    np.testing.assert_array_equal(table.y, matrix.y)
-    assert table.class_names == matrix.class_names
+    np.testing.assert_array_equal(table.labels.codes, matrix.labels.codes)
+    assert table.schema.class_names == matrix.schema.class_names
     assert table.feature_names == matrix.feature_names
-    assert [(c.positions, c.fill, c.n_missing) for c in table.columns] == [
-        (c.positions, c.fill, c.n_missing) for c in matrix.columns
+    assert [(c.positions, c.fill_value, c.n_missing) for c in table.columns] == [
+        (c.positions, c.fill_value, c.n_missing) for c in matrix.columns
     ]
     assert matrix.kind == "matrix"
 
@@ -135,44 +134,44 @@ def plants(tmp_path):
     return read_dataset(rows_of(tmp_path / "plants.csv", PLANTS), label="species", id="id", ignore=["note"])
 
 
-def test_each_kind_of_column_by_its_rule(plants):
+def test_each_type_of_column_by_its_rule(plants):
     assert plants.feature_names == ["height", "leaf=broad", "leaf=needle", f"leaf={MISSING_CATEGORY}", "evergreen"]
-    assert [column.role for column in plants.columns] == ["numeric", "category", "binary"]
+    assert [column.feature_type for column in plants.columns] == ["numeric", "categorical", "binary"]
     np.testing.assert_array_equal(
         plants.X,
         np.array([[1.5, 1, 0, 0, 1], [3, 0, 1, 0, 0], [2.5, 0, 0, 1, 1], [3.5, 1, 0, 0, 1], [9.5, 0, 1, 0, 1]]),
     )
-    assert plants.columns[0].fill == 3.0  # the median
+    assert plants.columns[0].fill_value == 3.0  # the median
     assert [column.n_missing for column in plants.columns] == [1, 1, 1]
 
 
 def test_empty_labels_are_unlabelled_and_rows_keep_their_ids(plants):
-    assert plants.class_names == ["oak", "pine"]
-    assert plants.y.tolist() == [0, UNLABELLED, 1, 0, UNLABELLED]
-    assert plants.labels.tolist() == ["oak", "", "pine", "oak", ""]
-    assert plants.n_labelled == 3
+    assert plants.labels.classes.tolist() == ["oak", "pine"]
+    assert plants.labels.codes.tolist() == [0, UNLABELLED, 1, 0, UNLABELLED]
+    assert plants.labels.names.tolist() == ["oak", "", "pine", "oak", ""]
+    assert plants.labels.n_labelled == 3
     assert plants.row_ids.tolist() == ["p1", "p2", "p3", "p4", "p5"]
 
 
-def test_what_was_decided_is_said_in_sentences_with_counts(plants):
-    assert plants.decisions == [
+def test_the_preprocessing_log_is_sentences_with_counts(plants):
+    assert plants.log == [
         "Read 5 rows and 7 columns from 'plants.csv'.",
-        "'species' labels 3 rows with 2 classes: 'oak' and 'pine'; 2 rows are unlabelled.",
-        "1 column holds numbers: 'height'.",
-        "1 column holds only 0 and 1: 'evergreen'.",
-        "1 column holds categories, one feature for each: 'leaf (3)'.",
-        "1 cell was missing and filled with the column's median: 'height (1)'.",
-        "1 cell was missing and filled with the column's commonest value: 'evergreen (1)'.",
-        "1 cell was missing and read as the category '(missing)': 'leaf (1)'.",
-        "That makes 5 features.",
-        "Left out as asked: 'note'.",
-        "Left out because all cells are missing: 'nothing'.",
+        "3 labelled rows with 2 classes ('oak' and 'pine') from column 'species'; 2 unlabelled rows.",
+        "1 numeric column: 'height'.",
+        "1 binary column (only 0 and 1): 'evergreen'.",
+        "1 categorical column, one feature for each category: 'leaf' (3).",
+        "1 cell was missing and filled with the column's median: 'height' (1).",
+        "1 cell was missing and filled with the column's most frequent value: 'evergreen' (1).",
+        "1 cell was missing and read as the category '(missing)': 'leaf' (1).",
+        "In all, 5 features.",
+        "Dropped as requested: 'note'.",
+        "Dropped because all cells are missing: 'nothing'.",
     ]
 
 
 def test_ids_that_repeat_are_counted(tmp_path):
     dataset = read_dataset(rows_of(tmp_path / "t.csv", "i,x\n7,1.5\n7,2\n8,3\n"), id="i")
-    assert dataset.decisions[-1] == "'i' names 1 row by an id used before."
+    assert dataset.log[-1] == "1 id in 'i' repeated an earlier one."
 
 
 def test_one_name_to_ignore_needs_no_list(tmp_path):
@@ -183,47 +182,47 @@ def test_one_name_to_ignore_needs_no_list(tmp_path):
 def test_taking_rows_keeps_what_belongs_to_them(plants):
     part = plants.take(np.array([3, 0]))
     assert part.row_ids.tolist() == ["p4", "p1"]
-    assert part.labels.tolist() == ["oak", "oak"]
-    assert part.layout == plants.layout
+    assert part.labels.names.tolist() == ["oak", "oak"]
+    assert part.schema == plants.schema
 
 
-def test_another_file_is_read_by_the_same_decisions(plants, tmp_path):
+def test_another_file_is_read_by_the_same_schema(plants, tmp_path):
     text = "species,evergreen,leaf,height,extra\nfern,2,scale,,1\noak,1,,7,1\n"
-    other = read_dataset(rows_of(tmp_path / "more.csv", text), layout=plants.layout)
-    assert other.class_names == ["oak", "pine", "fern"]
-    assert other.y.tolist() == [2, 0]
+    other = read_dataset(rows_of(tmp_path / "more.csv", text), schema=plants.schema)
+    assert other.labels.classes.tolist() == ["oak", "pine", "fern"]
+    assert other.labels.codes.tolist() == [2, 0]
     np.testing.assert_array_equal(other.X, [[3, 0, 0, 0, 1], [7, 0, 0, 1, 1]])
     assert [column.n_unknown for column in other.columns] == [0, 1, 1]
-    assert about_gaps(other.columns) == [
-        "1 cell was missing and filled with the column's median: 'height (1)'.",
-        "1 cell was neither 0 nor 1 and filled with the column's commonest value: 'evergreen (1)'.",
-        "1 cell was missing and read as the category '(missing)': 'leaf (1)'.",
-        "1 cell was of a category not seen before and taken as none of the column's categories: 'leaf (1)'.",
+    assert about_missing(other.columns) == [
+        "1 cell was missing and filled with the column's median: 'height' (1).",
+        "1 cell was neither 0 nor 1 and filled with the column's most frequent value: 'evergreen' (1).",
+        "1 cell was missing and read as the category '(missing)': 'leaf' (1).",
+        "1 cell was of an unknown category and given none of the column's categories: 'leaf' (1).",
     ]
-    assert "Not used, because the model was fitted without: 'extra'." in other.decisions
+    assert "Not used, because the model was fitted without: 'extra'." in other.log
 
 
 def test_a_file_to_predict_needs_no_label(plants, tmp_path):
-    other = read_dataset(rows_of(tmp_path / "more.csv", "height,leaf,evergreen\n1,broad,0\n"), layout=plants.layout)
-    assert other.y.tolist() == [UNLABELLED]
-    assert other.class_names == plants.class_names
+    other = read_dataset(rows_of(tmp_path / "more.csv", "height,leaf,evergreen\n1,broad,0\n"), schema=plants.schema)
+    assert other.labels.codes.tolist() == [UNLABELLED]
+    assert other.schema.class_names == plants.schema.class_names
     assert other.row_ids.tolist() == [0]
 
 
 def test_classes_that_turn_up_late_keep_one_code_in_all_blocks(tmp_path):
     first = read_dataset(rows_of(tmp_path / "a.csv", "x,y\n1,a\n2,b\n3,a\n"), label="y")
     late = rows_of(tmp_path / "b.csv", "x,y\n1,z\n2,a\n3,q\n4,z\n5,q\n6,b\n")
-    blocks = list(read_batches(late, first.layout, rows=2))
-    assert [block.labels.tolist() for block in blocks] == [["z", "a"], ["q", "z"], ["q", "b"]]
-    assert np.concatenate([block.y for block in blocks]).tolist() == [2, 0, 3, 2, 3, 1]
+    blocks = list(read_batches(late, first.schema, rows=2))
+    assert [block.labels.names.tolist() for block in blocks] == [["z", "a"], ["q", "z"], ["q", "b"]]
+    assert np.concatenate([block.labels.codes for block in blocks]).tolist() == [2, 0, 3, 2, 3, 1]
 
 
 def test_minus_one_and_the_usual_marks_are_no_labels(tmp_path):
     path = rows_of(tmp_path / "t.csv", "x,y\n1,10\n2,-1\n3,NA\n4,?\n5,9\n6, \n")
     dataset = read_dataset(path, label="y")
-    assert dataset.class_names == ["9", "10"]  # in the order of numbers
-    assert dataset.labels.tolist() == ["10", "", "", "", "9", ""]
-    assert any(sentence.startswith("1 label is -1, which means unlabelled") for sentence in dataset.decisions)
+    assert dataset.labels.classes.tolist() == ["9", "10"]  # in the order of numbers
+    assert dataset.labels.names.tolist() == ["10", "", "", "", "9", ""]
+    assert any(sentence.startswith("1 label is -1, which means unlabelled") for sentence in dataset.log)
 
 
 def test_numbers_can_be_declared_categories(tmp_path):
@@ -242,7 +241,7 @@ def test_pandas_categories_are_categories_whatever_they_hold(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     stored = read_dataset(tmp_path / "t.parquet")
     np.testing.assert_array_equal(stored.X, dataset.X)
-    assert "Left out as the index pandas stored: '__index_level_0__'." in stored.decisions
+    assert "Dropped because they are the index that pandas stored: '__index_level_0__'." in stored.log
 
 
 def test_infinite_numbers_count_as_missing(tmp_path):
@@ -253,11 +252,11 @@ def test_infinite_numbers_count_as_missing(tmp_path):
 
 def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
     dataset = read_dataset(rows_of(tmp_path / "t.csv", "n,x\n1,4\n2,2\n3,9\n"))
-    assert dataset.decisions[-1].startswith("'n' only counts the rows")
+    assert dataset.log[-1].startswith("'n' only counts the rows")
 
 
 @pytest.mark.parametrize("delimiter", [";", "|", "\t"])
-def test_csv_may_be_parted_by_other_signs(tmp_path, delimiter):
+def test_csv_may_have_other_separators(tmp_path, delimiter):
     text = "x,z,y\n1,2.5,a\n2,3.5,b\n".replace(",", delimiter)
     dataset = read_dataset(rows_of(tmp_path / "t.csv", text), label="y")
     assert dataset.X.tolist() == [[1, 2.5], [2, 3.5]]
@@ -269,8 +268,8 @@ def test_csv_may_be_gzipped_have_a_byte_order_mark_and_spaces(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress("\ufeff\nx, z ,y\r\n1, 2,  a b \r\n2,3,a b\r\n\r\n".encode()))
     dataset = read_dataset(path, label="y")
-    assert (dataset.feature_names, dataset.class_names) == (["x", "z"], ["a b"])
-    assert next(read_batches(path, dataset.layout)).X.tolist() == [[1, 2], [2, 3]]
+    assert (dataset.feature_names, dataset.schema.class_names) == (["x", "z"], ("a b",))
+    assert next(read_batches(path, dataset.schema)).X.tolist() == [[1, 2], [2, 3]]
 
 
 def test_numbers_as_column_names_are_no_sign_of_a_missing_header(tmp_path):
@@ -283,9 +282,9 @@ def test_a_large_file_passes_in_blocks_of_bounded_size(tmp_path):
     n, path = 500_000, tmp_path / "large.csv"
     columns = {f"x{i}": rng.normal(size=n).round(3) for i in range(10)}
     arrow_csv.write_csv(pa.table(columns), path)
-    layout = read_dataset(pa.table({name: cells[:100] for name, cells in columns.items()})).layout
+    schema = read_dataset(pa.table({name: cells[:100] for name, cells in columns.items()})).schema
     sizes, allocated = [], []
-    for block in read_batches(path, layout, rows=4096):
+    for block in read_batches(path, schema, rows=4096):
         sizes.append(len(block))
         allocated.append(pa.total_allocated_bytes())
     assert sum(sizes) == n
@@ -310,14 +309,3 @@ def test_importing_the_package_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_unlabelled_is_the_number_that_the_models_use():
-    from newfound.models import objective
-
-    assert objective.UNLABELLED == UNLABELLED
-
-
-def test_a_damaged_layout_is_named_as_such():
-    with pytest.raises(DataError, match="layout of the data is damaged"):
-        Layout.from_json({"kind": "table"})

@@ -1,6 +1,7 @@
 """Every model with every likelihood and posterior, small enough to enumerate. A new model is one more line."""
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import equinox as eqx
@@ -14,7 +15,8 @@ from newfound.models.randomness import key_of
 
 D_X, N_KNOWN, N_NEW = 6, 2, 3
 K = N_KNOWN + N_NEW
-BLOCKS = (("binary", (2,)), ("category", (3, 4, 5)), ("numeric", (0, 1)))
+BLOCKS = (("binary", (2,)), ("categorical", (3, 4, 5)), ("numeric", (0, 1)))
+SIGMA = 0.7
 
 
 @dataclass(frozen=True)
@@ -26,19 +28,25 @@ class Case:
     def __str__(self) -> str:
         return f"{self.model}-{self.likelihood}-{self.posterior}"
 
-    def build(self, seed: int = 0, latent_dim: int = 3) -> DeepGenerativeModel:
+    @cache  # noqa: B019 - as many as there are cases
+    def build(self, latent_dim: int = 3) -> DeepGenerativeModel:
         """A model whose parameters are far from their start, so that no term is small by accident."""
         architecture = Architecture(
             self.model, D_X, K, latent_dim, (8, 7), self.likelihood, self.posterior, blocks=BLOCKS
         )
         log_p_y = jnp.asarray(log_prior(np.array([3, 1]), N_NEW, 0.5))
-        model = MODELS[self.model].init(key_of(seed), architecture, log_p_y, jnp.float32(0.7))
-        leaves, structure = jax.tree.flatten(model)
-        keys = jax.random.split(key_of(seed + 1), len(leaves))
-        shaken = [leaf + 0.3 * jax.random.normal(key, leaf.shape) for leaf, key in zip(leaves, keys, strict=True)]
-        model = jax.tree.unflatten(structure, shaken)
-        return _with_fixed_parts(model, log_p_y)
 
+        @jax.jit
+        def shaken() -> DeepGenerativeModel:
+            model = MODELS[self.model].init(key_of(0), architecture, log_p_y, jnp.float32(SIGMA))
+            leaves, structure = jax.tree.flatten(model)
+            keys = jax.random.split(key_of(1), len(leaves))
+            moved = [leaf + 0.3 * jax.random.normal(key, leaf.shape) for leaf, key in zip(leaves, keys, strict=True)]
+            return eqx.tree_at(_fixed_parts, jax.tree.unflatten(structure, moved), _fixed_parts(model))
+
+        return shaken()
+
+    @cache  # noqa: B019
     def row(self, seed: int = 0) -> jax.Array:
         key = key_of(100 + seed)
         if self.likelihood == "bernoulli":
@@ -47,15 +55,17 @@ class Case:
         return row.at[2:].set(jnp.array([1.0, 0.0, 1.0, 0.0])) if self.likelihood == "mixed" else row
 
 
-def _with_fixed_parts(model: DeepGenerativeModel, log_p_y: jax.Array) -> DeepGenerativeModel:
-    model = eqx.tree_at(lambda m: m.log_p_y, model, log_p_y)
-    if hasattr(model.likelihood, "gaussian"):
-        return eqx.tree_at(lambda m: m.likelihood.gaussian.unit, model, jnp.float32(0.7))
-    if hasattr(model.likelihood, "unit"):
-        return eqx.tree_at(lambda m: m.likelihood.unit, model, jnp.float32(0.7))
-    if hasattr(model.likelihood, "sigma"):
-        return eqx.tree_at(lambda m: m.likelihood.sigma, model, jnp.float32(0.7))
-    return model
+def _fixed_parts(model: DeepGenerativeModel) -> tuple[jax.Array, ...]:
+    """What training never changes: the prior, and the σ or the unit that a likelihood was given."""
+    return (model.log_p_y, *fixed_scales(model.likelihood))
+
+
+def fixed_scales(likelihood) -> tuple[jax.Array, ...]:
+    """Every given σ or unit in a likelihood, however deep."""
+    if hasattr(likelihood, "gaussian"):
+        return fixed_scales(likelihood.gaussian)
+    name = next((name for name in ("unit", "sigma") if name in vars(likelihood)), None)
+    return () if name is None else (getattr(likelihood, name),)
 
 
 CASES = [Case(*parts, "structured") for parts in product(MODELS, LIKELIHOODS)]

@@ -1,10 +1,13 @@
 """What three fits might leave for a report: random but seeded, made without training anything."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.datasets import load_digits
 
-from newfound.evaluation import evaluate
-from newfound.report.content import Calibration, ClassContent, Examples, Map, ReportContent
+from newfound.config import Config
+from newfound.evaluation import Certainty, evaluate
+from newfound.report.content import Calibration, ClassContent, Examples, LatentMap, ReportContent
 
 ATTACK = "<script>alert(1)</script>"
 CLOSER = "</script><img src=x onerror=alert(2)>"
@@ -35,7 +38,7 @@ def digits() -> ReportContent:
         kind="images",
         image_shape=(8, 8),
         row_ids=np.arange(len(X)),
-        decisions=["1,797 images of 8 × 8 grey values, 0 to 16.", "Labels of 5 to 9 were hidden; 20 % of 0 to 4 kept."],
+        log=["1,797 images of 8 × 8 grey values, 0 to 16.", "Labels of 5 to 9 were hidden; 20 % of 0 to 4 kept."],
     )
 
 
@@ -69,12 +72,12 @@ def wide_table() -> ReportContent:
         image_shape=None,
         row_ids=np.array([f"subject-{i // 100:02d}/{i % 100:03d}" for i in range(3000)]),
         feature_names=names,
-        decisions=["561 columns hold numbers: 'tBodyAcc-mean()-X', 'tBodyAcc-mean()-Y' and 559 more."],
+        log=["561 columns hold numbers: 'tBodyAcc-mean()-X', 'tBodyAcc-mean()-Y' and 559 more."],
     )
 
 
 def mixed_table() -> ReportContent:
-    """A small table of numbers and categories, with names that try to break the page; no truth, nothing held out."""
+    """A small table of numbers and categories, with names that try to break the page; no truth, no validation rows."""
     rng = np.random.default_rng(2)
     names = [
         "price (€)",
@@ -118,8 +121,8 @@ def mixed_table() -> ReportContent:
         image_shape=None,
         row_ids=np.array([f"{ATTACK}-{i}" for i in range(150)], object),
         feature_names=names,
-        decisions=[f"1 column was left out: '{ATTACK}'.", "3 cells were missing and filled with the column's median."],
-        ending="interrupted",
+        log=[f"1 column was left out: '{ATTACK}'.", "3 cells were missing and filled with the column's median."],
+        termination_condition="interrupted",
     )
 
 
@@ -139,7 +142,7 @@ def _content(
     truth,
     row_ids,
     feature_names=None,
-    ending="reached the limit",
+    termination_condition="max_epochs",
     **say,
 ) -> ReportContent:
     n_components = max(max(c) for c in owned) + 1
@@ -153,23 +156,23 @@ def _content(
     ]
     on_map = rng.permutation(len(X))[:2000]
     flat = (X - X.mean(0)) @ np.linalg.eigh(np.cov(X.T))[1][:, -2:]
-    evaluation = None if truth is None else evaluate(truth, component, n_components, np.array(names[:n_known]))
+    evaluation = None if truth is None else _evaluation(rng, truth, predicted, probability, names, n_known)
     return ReportContent(
         created="2025-01-02 03:04 UTC",
         model="GM-DGM",
         regime="semi-unsupervised",
-        ending=ending,
+        termination_condition=termination_condition,
         n_rows=len(X),
         n_labelled=int((labels != "").sum()),
         n_disagreements=4,
         feature_names=feature_names or [f"r{i // 8}c{i % 8}" for i in range(X.shape[1])],
         feature_mean=X.mean(0),
-        feature_sd=X.std(0),
+        feature_std=X.std(0),
         classes=classes,
         examples=Examples(
             X[shown], row_ids[shown], predicted[shown], probability[shown], rng.random(len(shown)), labels[shown]
         ),
-        map=Map(
+        map=LatentMap(
             flat[on_map, 0] + rng.normal(0, 0.3, len(on_map)) * flat.std(),
             flat[on_map, 1],
             row_ids[on_map],
@@ -178,14 +181,12 @@ def _content(
             labels[on_map],
             None if truth is None else truth[on_map],
         ),
-        history=_history(rng, has_heldout=truth is not None),
-        settings={"n_new": len(names) - n_known, "hidden": (200, 200), "alpha": 1.0, "learning_rate": 0.001, "seed": 0},
+        history=_history(rng, has_validation=truth is not None),
+        settings={"n_new": len(names) - n_known, "hidden_layer_sizes": [200, 200], "config": Config().to_json()},
         versions={"newfound": "0.2.0", "jax": "0.7.1", "numpy": "2.3.1", "python": "3.12.4"},
         command=f"newfound fit '{say['source']}' --label species --seed 0 --out run/",
         calibration=None if truth is None else _calibration(rng),
         evaluation=evaluation,
-        metrics={} if evaluation is None else _metrics(evaluation),
-        n_known_components=n_known,
         **say,
     )
 
@@ -198,7 +199,7 @@ def _class(rng, X, name, components, chosen, labels, probability, shown, *, is_n
     shown += [*top, *bottom]
     has_rows = len(rows) > 0
     mean = X[rows].mean(0) if has_rows else np.full(X.shape[1], np.nan)
-    made_up = (mean if has_rows else X.mean(0)) + rng.normal(0, 0.15, (N_SHOWN, X.shape[1])) * X.std(0)
+    generated = (mean if has_rows else X.mean(0)) + rng.normal(0, 0.15, (N_SHOWN, X.shape[1])) * X.std(0)
     return ClassContent(
         name=name,
         is_new=is_new,
@@ -206,14 +207,14 @@ def _class(rng, X, name, components, chosen, labels, probability, shown, *, is_n
         n_rows=len(rows),
         n_observed=int((labels == name).sum()),
         confidence=float(probability[rows].mean()) if has_rows else float("nan"),
-        typical=first + np.arange(len(top)),
-        doubtful=first + len(top) + np.arange(len(bottom)),
-        generated=made_up,
+        most_confident=first + np.arange(len(top)),
+        lowest_confidence=first + len(top) + np.arange(len(bottom)),
+        generated=generated,
         mean=mean,
     )
 
 
-def _history(rng, *, has_heldout: bool) -> dict[str, np.ndarray]:
+def _history(rng, *, has_validation: bool) -> dict[str, np.ndarray]:
     step = np.arange(1, 61) * 128
     reconstruction = -120 - 90 * np.exp(-step / 900) + rng.normal(0, 1, 60)
     kl_z, kl_y = 14 * (1 - np.exp(-step / 1500)), 2 + np.exp(-step / 2000)
@@ -221,16 +222,18 @@ def _history(rng, *, has_heldout: bool) -> dict[str, np.ndarray]:
     nothing = np.full(60, np.nan)
     return {
         "step": step,
-        "is_warming": (step < 1500).astype(float),
+        "is_pretraining": (step < 1500).astype(float),
         "learning_rate": 0.001 * (1 + np.cos(np.pi * step / step[-1])) / 2,
         "loss": -reconstruction + kl_z + kl_y + cross_entropy,
         "reconstruction": reconstruction,
         "kl_z": kl_z,
         "kl_y": kl_y,
         "cross_entropy": cross_entropy,
-        "gradient_norm": rng.random(60),
-        "heldout_elbo": reconstruction - kl_z - kl_y - 3 if has_heldout else nothing,
-        "heldout_accuracy": 0.95 - 0.6 * np.exp(-step / 700) if has_heldout else nothing,
+        "pu_loss": 0.5 * cross_entropy,
+        "vat_loss": np.zeros(60),
+        "grad_norm": rng.random(60),
+        "validation_elbo": reconstruction - kl_z - kl_y - 3 if has_validation else nothing,
+        "validation_accuracy": 0.95 - 0.6 * np.exp(-step / 700) if has_validation else nothing,
         "seconds": step / 100,
     }
 
@@ -242,16 +245,7 @@ def _calibration(rng) -> Calibration:
     return Calibration(middle, np.clip(middle + rng.normal(0, 0.06, 10), 0, 1), rows, 0.031)
 
 
-def _metrics(evaluation) -> dict[str, float]:
-    accuracies = {
-        f"{kind} accuracy ({part})": getattr(getattr(evaluation, kind.replace("-", "_")), part)
-        for kind in ("one-to-one", "many-to-one")
-        for part in ("all", "known", "new")
-    }
-    return accuracies | {
-        "normalised mutual information": 0.83,
-        "adjusted Rand index": 0.79,
-        "macro one-to-one recall": 0.871,
-        "mean entropy of q(y|x) in nats": 0.214,
-        "expected calibration error (known classes)": 0.031,
-    }
+def _evaluation(rng, truth, predicted, probability, names, n_known):
+    evaluation = evaluate(truth, predicted.astype(str), names[:n_known], names)
+    is_known = np.isin(truth, names[:n_known])
+    return replace(evaluation, certainty=Certainty(probability, predicted == truth, rng.random(len(truth)), is_known))

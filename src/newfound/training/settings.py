@@ -96,6 +96,6 @@ def _epochs(target_steps: int, steps_per_epoch: int, limits: tuple[int, int]) ->
     return min(max(limits[0], target_steps // steps_per_epoch), limits[1])
 
 
-def _number(value: float) -> jax.Array:
+def _number(value: float | int) -> jax.Array:
     """On the device, without a program to compile for it."""
     return jax.device_put(np.float32(value))

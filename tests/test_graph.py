@@ -1,0 +1,193 @@
+"""Neighbours, HOG, the spectral embedding and label propagation."""
+
+import numpy as np
+import pytest
+from scipy.sparse.linalg import ArpackNoConvergence
+from small import blobs
+
+from newfound.config import Initialisation
+from newfound.graph import hog, neighbour_graph, pca_projection, propagate, spectral_embedding
+
+SETTINGS = Initialisation()
+
+
+def graph_of(*feature_sets, settings=SETTINGS):
+    return neighbour_graph(feature_sets, settings, seed=0)
+
+
+# ---- HOG -------------------------------------------------------------------------------------------------------------
+
+
+def square(top, left, brightness=255, size=28):
+    image = np.zeros((size, size), np.uint8)
+    image[top : top + 10, left : left + 10] = brightness
+    return image.ravel()
+
+
+def cross(size=28):
+    image = np.zeros((size, size), np.uint8)
+    image[size // 2] = image[:, size // 2] = 255
+    return image.ravel()
+
+
+def test_hog_hardly_notices_a_pixels_shift_or_another_brightness():
+    images = np.stack([square(8, 8), square(9, 8), square(8, 8, brightness=100), cross()])
+    same, shifted, darker, other = hog(images, (28, 28), SETTINGS)
+    np.testing.assert_allclose(same, darker, atol=1e-4)
+    pixels = images.astype(float)
+    noticed_by_pixels = np.linalg.norm(pixels[0] - pixels[1]) / np.linalg.norm(pixels[0] - pixels[3])
+    assert np.linalg.norm(same - shifted) / np.linalg.norm(same - other) < 0.7 * noticed_by_pixels
+
+
+def test_hog_tells_the_two_sides_of_a_bright_thing_apart():
+    left = hog(np.tile(np.repeat([0, 255], 14), 28).astype(np.uint8)[None], (28, 28), SETTINGS)
+    right = hog(np.tile(np.repeat([255, 0], 14), 28).astype(np.uint8)[None], (28, 28), SETTINGS)
+    assert np.abs(left - right).max() > 0.3
+
+
+@pytest.mark.parametrize("shape", [(28, 28), (8, 8), (5, 9), (1, 6), (6, 1), (12, 10, 3), (200, 160)])
+def test_hog_of_images_of_any_shape_is_finite(shape):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (3, int(np.prod(shape))), dtype=np.uint8)
+    images[0] = 0
+    found = hog(images, shape, SETTINGS)
+    assert np.isfinite(found).all()
+    assert (found[0] == 0).all()
+    assert len(found) == 3
+
+
+def slow_hog(image, settings):
+    """The same, pixel by pixel: each votes for its two nearest orientations in the cells whose triangles it lies in."""
+    height, width = image.shape
+    n_cells = [min(max(n // settings.hog_cell_pixels, 1), settings.hog_max_cells) for n in image.shape]
+    bins = np.zeros((settings.hog_orientations, *n_cells))
+    for r in range(height):
+        for c in range(width):
+            down = image[r + 1, c] - image[r - 1, c] if 0 < r < height - 1 else 0.0
+            right = image[r, c + 1] - image[r, c - 1] if 0 < c < width - 1 else 0.0
+            turn = np.arctan2(down, right) / (2 * np.pi) * settings.hog_orientations % settings.hog_orientations
+            for i in range(settings.hog_orientations):
+                apart = min(abs(turn - i), settings.hog_orientations - abs(turn - i))
+                for a in range(n_cells[0]):
+                    for b in range(n_cells[1]):
+                        near = [
+                            max(0.0, 1 - abs(p - ((q + 0.5) * n / m - 0.5)) * m / n)
+                            for p, q, n, m in ((r, a, height, n_cells[0]), (c, b, width, n_cells[1]))
+                        ]
+                        bins[i, a, b] += np.hypot(down, right) * max(0.0, 1 - apart) * near[0] * near[1]
+    energy = (bins**2).sum(axis=0)
+    norm = np.array(
+        [
+            [energy[max(a - 1, 0) : a + 2, max(b - 1, 0) : b + 2].sum() for b in range(n_cells[1])]
+            for a in range(n_cells[0])
+        ]
+    )
+    return bins / np.sqrt(norm + settings.hog_epsilon**2 * energy.mean())
+
+
+def test_hog_is_what_a_loop_over_pixels_gives():
+    image = np.random.default_rng(0).random((9, 7)).astype(np.float32)
+    np.testing.assert_allclose(
+        hog(image.reshape(1, -1), image.shape, SETTINGS)[0], slow_hog(image, SETTINGS).ravel(), rtol=1e-3, atol=1e-5
+    )
+
+
+# ---- the graph and its eigenvectors ----------------------------------------------------------------------------------
+
+
+def test_edges_count_shared_neighbours_as_a_loop_over_rows_does():
+    X, _ = blobs(40)
+    settings = Initialisation(n_neighbors=4)
+    weights = graph_of(X, settings=settings).weights.toarray()
+    order = np.random.default_rng(0).permutation(40)  # the graph's rows are a sample in random order
+    distances = np.linalg.norm(X[order][:, None] - X[order], axis=2)
+    nearest = [set(np.argsort(row)[1:5]) for row in distances]
+    joined = [{j for j in range(40) if j in nearest[i] or i in nearest[j]} for i in range(40)]
+    for i in range(40):
+        for j in range(40):
+            expected = 1 + len(joined[i] & joined[j]) if j in joined[i] else 0
+            assert weights[i, j] == expected
+
+
+def test_a_ring_and_what_is_inside_it_are_told_apart():
+    angles = np.linspace(0, 2 * np.pi, 300, endpoint=False)
+    ring = np.c_[np.cos(angles), np.sin(angles)]
+    rows = np.concatenate([ring, 0.2 * ring]).astype("f4")
+    embedding = spectral_embedding(graph_of(rows), 2, SETTINGS)
+    same = embedding @ embedding[0]
+    assert (same[:300] > 0.99).all()
+    assert (same[300:] < 0.99).all()
+    np.testing.assert_allclose(np.linalg.norm(embedding, axis=1), 1, rtol=1e-5)
+
+
+def test_groups_that_nothing_joins_are_all_told_apart():
+    X, truth = blobs(1500, d=10, k=10, distance=10)
+    embedding = spectral_embedding(graph_of(X), 10, SETTINGS)
+    centres = np.stack([embedding[truth == k].mean(axis=0) for k in range(10)])
+    np.testing.assert_allclose(np.abs(centres @ centres.T), np.eye(10), atol=0.05)
+
+
+def test_groups_that_touch_take_more_eigenvectors_than_there_are_groups():
+    X = np.random.default_rng(0).standard_normal((1500, 5)).astype("f4")  # no gap after any eigenvalue
+    graph = graph_of(X)
+    assert spectral_embedding(graph, 3, SETTINGS).shape == (1500, 20)
+    assert spectral_embedding(graph, 30, SETTINGS).shape == (1500, 30)
+    assert spectral_embedding(graph, 100, SETTINGS).shape == (1500, 40)
+    assert spectral_embedding(graph_of(X[:150]), 4, SETTINGS).shape == (150, 4)
+
+
+@pytest.mark.parametrize("n_found", [0, 2])
+def test_eigenvectors_that_cannot_be_found_are_done_without(n_found, monkeypatch):
+    X, _ = blobs(300)
+    settings = Initialisation(dense_max_rows=100)
+
+    def some_found(matrix, n, **how):
+        eigenvalues, vectors = np.linalg.eigh(matrix.toarray())
+        found = slice(len(X) - n_found, None)
+        raise ArpackNoConvergence("no convergence", eigenvalues[found], vectors[:, found])
+
+    monkeypatch.setattr("scipy.sparse.linalg.eigsh", some_found)
+    embedding = spectral_embedding(graph_of(X), 4, settings)
+    assert embedding.shape == (300, max(n_found, 1))
+    assert np.isfinite(embedding).all()
+
+
+def test_a_row_beside_the_sample_lies_where_its_neighbours_lie():
+    X, truth = blobs(800)
+    settings = Initialisation(graph_max_rows=200)
+    embedding = spectral_embedding(graph_of(X, 2 * X, settings=settings), 4, settings)
+    centres = np.stack([embedding[truth == k].mean(axis=0) for k in range(4)])
+    nearest = ((embedding[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest == truth).all()
+
+
+def test_projection_has_at_most_so_many_components():
+    X, _ = blobs(60, d=8)
+    assert pca_projection(X, lambda rows: rows, SETTINGS, seed=0).shape == (60, 8)
+    assert pca_projection(X, lambda rows: rows, Initialisation(pca_components=3), seed=0).shape == (60, 3)
+
+
+# ---- label propagation -----------------------------------------------------------------------------------------------
+
+
+def test_labels_propagate_within_their_own_group():
+    X, truth = blobs(800)
+    graph = graph_of(X)
+    ends = propagate(graph, np.eye(4)[truth], 0.9, SETTINGS)
+    np.testing.assert_allclose(ends, np.eye(4)[truth], atol=1e-3)
+    means = propagate(graph, np.arange(800.0)[:, None], 0.99, SETTINGS)[:, 0]
+    assert np.isfinite(means).all()
+    assert means.min() >= 0
+    assert means.max() <= 800
+
+
+@pytest.mark.parametrize("damping", [0.5, 0.9])
+def test_propagation_is_what_the_inverse_of_the_whole_matrix_gives(damping):
+    X, _ = blobs(60)
+    graph = graph_of(X)
+    values = np.random.default_rng(0).random((60, 2))
+    weights = graph.weights.toarray()
+    walks = np.linalg.inv(np.diag(weights.sum(axis=1)) - damping * weights)
+    nodes = graph.interpolation.toarray()
+    expected = nodes @ ((walks @ nodes.T @ values) / (walks @ nodes.T @ np.ones((60, 1))))
+    np.testing.assert_allclose(propagate(graph, values, damping, SETTINGS), expected, rtol=0.02)

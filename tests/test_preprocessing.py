@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newfound.preprocessing import check_feature_types, check_image_shape, decide, is_binary
+from newfound.preprocessing.scaling import blocks_of_features
+from newfound.preprocessing.statistics import BLOCK_ROWS, ColumnStatistics
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(5, 3, (50, 4)).astype(np.float32)
+
+
+@pytest.mark.parametrize("standardize", [True, False, "auto", "min-max"])
+def test_scaled_rows_come_back(standardize):
+    made = decide(X, standardize, 0.0)
+    np.testing.assert_allclose(made.restore(made.scaling.apply(made.select(X))), X, rtol=1e-4)
+
+
+def test_what_each_scaling_makes_of_the_columns():
+    standard = decide(X, True, 0.0).scaling.apply(X)
+    np.testing.assert_allclose(standard.mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(standard.std(axis=0), 1, rtol=1e-4)
+    unit = decide(X, "min-max", 0.0).scaling.apply(X)
+    assert (unit.min(axis=0), unit.max(axis=0)) == (pytest.approx(0, abs=1e-6), pytest.approx(1, rel=1e-5))
+    np.testing.assert_array_equal(decide(X, False, 0.0).scaling.apply(X), X)
+    np.testing.assert_array_equal(decide(X, "auto", 0.0).scaling.apply(X), standard)
+    small = (X - 5) / 50
+    np.testing.assert_array_equal(decide(small, "auto", 0.0).scaling.apply(small), small)
+
+
+def test_bytes_are_read_as_grey_values():
+    pixels = np.array([[0, 255, 51], [255, 0, 102]], np.uint8)
+    made = decide(pixels, "auto", 0.0, unit_interval=True)
+    np.testing.assert_allclose(made.scaling.apply(pixels), pixels / 255, rtol=1e-6)
+    assert is_binary(pixels)
+    assert is_binary(np.array([[0.0, 1.0]]))
+    assert not is_binary(np.array([[0.0, 0.5]]))
+
+
+def test_columns_that_do_not_vary_are_dropped_and_restored_by_their_mean():
+    with_constant = np.insert(X, 2, 7.5, axis=1)
+    made = decide(with_constant, True, 0.0)
+    assert made.is_kept.tolist() == [True, True, False, True, True]
+    np.testing.assert_allclose(made.restore(np.zeros((1, 4)))[0, 2], 7.5)
+    with pytest.raises(ValueError, match="No column of X varies: all 4 have a standard deviation of at most 9"):
+        decide(X, True, 9.0)
+
+
+def test_only_numeric_columns_are_scaled_where_types_are_given():
+    mixed = np.c_[X[:, 0], X[:, 1] > 5, np.eye(2)[np.arange(50) % 2]].astype(np.float32)
+    made = decide(mixed, True, 0.0, ["numeric", "binary", "categorical:c", "categorical:c"])
+    np.testing.assert_array_equal(made.scaling.apply(mixed)[:, 1:], mixed[:, 1:])
+    assert made.scaling.apply(mixed)[:, 0].mean() == pytest.approx(0, abs=1e-5)
+    assert made.blocks == (("binary", (1,)), ("categorical", (2, 3)), ("numeric", (0,)))
+    assert blocks_of_features(["categorical:b", "categorical:a"]) == (("categorical", (1,)), ("categorical", (0,)))
+
+
+def test_bernoulli_needs_the_unit_interval():
+    with pytest.raises(ValueError, match="needs values from 0 to 1, got .* in column 0 .*Scale X to 0..1"):
+        decide(X, "auto", 0.0, unit_interval=True)
+    assert decide(X, "min-max", 0.0, unit_interval=True).scaling.apply(X).max() <= 1.000001
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 3), st.integers(0, 2**31))
+def test_statistics_by_blocks_are_those_of_all_rows(n_blocks, seed):
+    rows = np.random.default_rng(seed).normal(3, 2, (n_blocks * BLOCK_ROWS - 5, 2))
+    found = ColumnStatistics.of(rows)
+    np.testing.assert_allclose(found.mean, rows.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(found.std, rows.std(axis=0), rtol=1e-9)
+    np.testing.assert_array_equal((found.low, found.high), (rows.min(axis=0), rows.max(axis=0)))
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [(["numeric"], "must name a type for each of the 2 columns of X; got 1"), (["numeric", "date"], "got 'date'")],
+)
+def test_feature_types_that_cannot_be(types, message):
+    with pytest.raises(ValueError, match=message):
+        check_feature_types(types, 2)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [((4, 4), "makes 16 pixels, but X has 64 columns"), ((64,), "must be \\(height, width\\)"), (8, "must be")],
+)
+def test_image_shapes_that_do_not_fit(shape, message):
+    with pytest.raises(ValueError, match=message):
+        check_image_shape(shape, 64)
