@@ -22,7 +22,10 @@ def main() -> None:
     model = GMDGM(n_new=40, latent_dim=5, max_epochs=arguments.epochs, random_state=0, config=config).fit(X, y)
     seconds = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"MNIST, {X.shape[0]:,} x {X.shape[1]} uint8: fitted in {seconds:.0f} s ({model.termination_condition_}), ", end="")
+    print(
+        f"MNIST, {X.shape[0]:,} x {X.shape[1]} uint8: fitted in {seconds:.0f} s ({model.termination_condition_}), ",
+        end="",
+    )
     print(f"peak resident memory {peak:.2f} GB")
 
 

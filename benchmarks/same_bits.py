@@ -46,8 +46,20 @@ def small_fits() -> dict[str, Fit]:
     mixed = np.c_[X[:, :2], rng.random(300) < np.where(t % 2, 0.9, 0.1), np.eye(3)[np.minimum(t, 2)]].astype("f4")
     types = ["numeric", "numeric", "binary", *["categorical:c"] * 3]
     new = {"n_new": 2}
-    early = {"max_epochs": 300, "early_stopping": True, "n_iter_no_change": 2, "learning_rate": 5e-3, "pretrain_epochs": 0}
-    scaled = {"likelihood": "bernoulli", "standardize": "min-max", "min_std": 0.01, "prior_known": 0.7, "activation": "tanh"}
+    early = {
+        "max_epochs": 300,
+        "early_stopping": True,
+        "n_iter_no_change": 2,
+        "learning_rate": 5e-3,
+        "pretrain_epochs": 0,
+    }
+    scaled = {
+        "likelihood": "bernoulli",
+        "standardize": "min-max",
+        "min_std": 0.01,
+        "prior_known": 0.7,
+        "activation": "tanh",
+    }
     sampled = {"temperature": 0.7, "init_scale": 0.05, "n_y_samples": 2, "n_z_samples": 2, "label_weight": 10.0}
     return {
         "gaussian": ("gmdgm", X, y, new),
@@ -60,10 +72,20 @@ def small_fits() -> dict[str, Fit]:
         "no-labels": ("gmdgm", X, np.full(300, -1), {"n_new": 4}),
         "supervised": ("gmdgm", X, t, {"n_new": 0}),
         "several-seeds": ("gmdgm", X, y, new | {"n_init": 3}),
-        "kmeans-mean-field": ("gmdgm", X, y, new | {"init": "kmeans", "posterior": "mean-field", "expectation": "exact"}),
+        "kmeans-mean-field": (
+            "gmdgm",
+            X,
+            y,
+            new | {"init": "kmeans", "posterior": "mean-field", "expectation": "exact"},
+        ),
         "vat": ("gmdgm", X, y, new | {"vat_weight": 3.0}),
         "early-stopping": ("gmdgm", X, y, new | early),
-        "min-max": ("gmdgm", np.c_[X * 10 + 3, np.ones(300)], np.array(["", "cat", "dog"])[y + 1], new | scaled | sampled),
+        "min-max": (
+            "gmdgm",
+            np.c_[X * 10 + 3, np.ones(300)],
+            np.array(["", "cat", "dog"])[y + 1],
+            new | scaled | sampled,
+        ),
         "booleans": ("gmdgm", X, [None if v < 0 else v == 0 for v in y], new),
     }
 
@@ -82,7 +104,12 @@ def larger_fits() -> dict[str, Fit]:
     plain = {"init": "kmeans", "pu_weight": 0.0, "validation_fraction": 0.0}
     return {
         "digits-image": ("gmdgm", (digits * 15).astype("u1"), y, images),
-        "digits-default": ("gmdgm", digits / 16, np.where(y < 0, "", y.astype(str)), default | {"pretrain_epochs": "auto"}),
+        "digits-default": (
+            "gmdgm",
+            digits / 16,
+            np.where(y < 0, "", y.astype(str)),
+            default | {"pretrain_epochs": "auto"},
+        ),
         "few-labels": ("gmdgm", digits.astype("f4"), few, {"n_new": 0, "max_epochs": 3, "batch_size": 64}),
         "vae-first": ("gmdgm", big, some(t, every=5), short),
         "vae-first-kmeans-no-pu": ("gmdgm", big, some(t, every=5), short | plain),

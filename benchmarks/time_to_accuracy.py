@@ -2,8 +2,8 @@
 
     NEWFOUND_DATA=... python benchmarks/time_to_accuracy.py
 
-Semi-unsupervised, 40 new components; many-to-one accuracy (purity) on the test set, computed whenever training evaluates
-its validation rows. The seconds of that are not counted.
+Semi-unsupervised, 40 new components; many-to-one accuracy (purity) on the test set, computed whenever training
+evaluates its validation rows. The seconds of that are not counted.
 """
 
 import tempfile

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-
 from small import quick
 
 from newfound import GMDGM

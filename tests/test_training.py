@@ -97,7 +97,10 @@ def test_learning_rate_is_flat_in_pretraining_then_falls_as_a_cosine():
     assert result.history["learning_rate"][-1] < 1e-5
 
 
-@pytest.mark.parametrize(("vae_min_rows", "phases"), [(0, ["VAE pretraining", "pseudo-labels"]), (1000, ["pseudo-labels"])])
+PRETRAINING = ["VAE pretraining", "pseudo-labels"]
+
+
+@pytest.mark.parametrize(("vae_min_rows", "phases"), [(0, PRETRAINING), (1000, PRETRAINING[1:])])
 def test_few_rows_are_not_pretrained_as_a_vae(vae_min_rows, phases):
     events = []
     (result,) = run(pretrain_epochs=32, max_epochs=32, vae_min_rows=vae_min_rows, callback=events.append)
@@ -219,7 +222,8 @@ def test_a_snapshot_is_of_the_chunk_that_was_trained_on_not_of_the_one_read_ahea
     architecture = Architecture("gmdgm", D_X, N_KNOWN + N_NEW, 2, (16, 16), "gaussian")
 
     def begin(callback):
-        states = loop.init_states(np.zeros(1, np.uint32), log_prior(np.array([20, 20]), N_NEW, 0.5), np.float32(1), architecture)
+        prior = log_prior(np.array([20, 20]), N_NEW, 0.5)
+        states = loop.init_states(np.zeros(1, np.uint32), prior, np.float32(1), architecture)
         return loop.Training(loop.Restarts(states, 1, 8, None), data, how, [0], callback)
 
     snapshots = []
@@ -234,7 +238,8 @@ def test_a_snapshot_is_of_the_chunk_that_was_trained_on_not_of_the_one_read_ahea
         stream.state = state
     (phase,) = rest.phases()
     rest.run(phase._replace(n_steps=phase.n_steps - middle.step))
-    for a, b in zip(jax.tree.leaves(whole.restarts.states.model), jax.tree.leaves(rest.restarts.states.model), strict=True):
+    ends = (jax.tree.leaves(training.restarts.states.model) for training in (whole, rest))
+    for a, b in zip(*ends, strict=True):
         np.testing.assert_array_equal(a, b)
 
 

@@ -13,8 +13,8 @@ def in_batches(function: Callable[[np.ndarray], Any], X: np.ndarray, batch_rows:
     """`function` of every row of X, called on batches of `batch_rows` rows, or of FEW_ROWS, the last one padded.
 
     So no number of rows compiles a program of its own, and a row's answer does not depend on the rows beside it, except
-    for the last digit where they are few. A call is made before the answer of the one before it is read: the device need
-    not wait.
+    for the last digit where they are few. A call is made before the answer of the one before it is read: the device
+    need not wait.
     """
     size = batch_rows if len(X) > FEW_ROWS else FEW_ROWS
     answers: list[np.ndarray] = []

@@ -54,7 +54,7 @@ class Classes:
     @cached_property
     def known_components(self) -> tuple[int, ...]:
         """The component that stands for each known class, in the order of the classes: its first."""
-        return tuple(int(self.components(i)[0]) for i in np.flatnonzero(~self.is_new))
+        return tuple(int(self.components(int(i))[0]) for i in np.flatnonzero(~self.is_new))
 
     @cached_property
     def new_components(self) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ A run, a model file and an experiment hold the whole of it. Change a setting wit
 """
 
 from dataclasses import asdict, dataclass, field, fields
+from inspect import get_annotations
 from typing import Any, Self
 
 from newfound.parameters import Number, OneOf, Rule, Several, check_parameters
@@ -28,7 +29,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         named = {f.name: f for f in fields(self)}  # type: ignore[arg-type]
-        check_parameters({name: getattr(self, name) for name in named}, {n: f.metadata["rules"] for n, f in named.items()})
+        check_parameters(
+            {name: getattr(self, name) for name in named}, {n: f.metadata["rules"] for n, f in named.items()}
+        )
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
@@ -36,7 +39,7 @@ class Settings:
 
 
 def _annotations(cls: type) -> list[str]:
-    return [name for name in cls.__dict__.get("__annotations__", {}) if name in cls.__dict__]
+    return [name for name in get_annotations(cls) if name in cls.__dict__]
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,7 @@ class Objective(Settings):
     vat_radius: float = setting(
         0.1, "how far VAT looks around a row, as a share of the distance to the nearest row", Number(0, 10)
     )
-    sigma: float = setting(
-        0.1, "standard deviation of likelihood='gaussian-fixed'", Number(0, 1e6, is_low_open=True)
-    )
+    sigma: float = setting(0.1, "standard deviation of likelihood='gaussian-fixed'", Number(0, 1e6, is_low_open=True))
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,9 @@ class Optimisation(Settings):
     )
     max_grad_norm: float = setting(100.0, "longer gradients are clipped to this norm", Number(0, is_low_open=True))
     max_learning_rate_reductions: int = setting(
-        8, "how often a loss that is not finite halves the learning rate before training has diverged", Number(0, whole=True)
+        8,
+        "how often a loss that is not finite halves the learning rate before training has diverged",
+        Number(0, whole=True),
     )
     max_label_repeats: int = setting(
         10, "a labelled row weighs at most as much as so many others, or few labels would be overfit", COUNT
@@ -98,7 +101,9 @@ class Optimisation(Settings):
     n_iter_no_change: int = setting(
         10, "evaluations without a better validation ELBO before early stopping", Number(1, 1_000_000, whole=True)
     )
-    min_std: float = setting(0.0, "columns that vary no more than this are dropped (the paper's images: 0.1)", Number(0))
+    min_std: float = setting(
+        0.0, "columns that vary no more than this are dropped (the paper's images: 0.1)", Number(0)
+    )
 
 
 @dataclass(frozen=True)
@@ -146,7 +151,9 @@ class Initialisation(Settings):
     vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
     kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)
     cluster_max_rows: int = setting(20_000, "rows that clusters are fitted on", COUNT)
-    min_cluster_share: float = setting(0.1, "of the mean size of a new component: smaller clusters get none", Number(0, 1))
+    min_cluster_share: float = setting(
+        0.1, "of the mean size of a new component: smaller clusters get none", Number(0, 1)
+    )
     labels_per_cluster: int = setting(3, "init='kmeans': labels expected in a cluster of a known class", COUNT)
     rows_per_covariance: int = setting(
         10, "init='kmeans': rows per dimension and cluster that full covariances need", COUNT
@@ -170,14 +177,15 @@ class Config:
         try:
             return cls(**{part: kind.from_json(stored[part]) for part, kind in PARTS.items()})
         except (KeyError, TypeError) as error:
-            raise ValueError(f"The stored configuration is of another newfound ({error}). Fit the model again.") from None
+            raise ValueError(f"The stored configuration is of another newfound ({error}). Fit again.") from None
 
     def replace(self, **changes: Any) -> "Config":
         """With some settings changed, whichever part they belong to."""
-        parts = {part: {n: v for n, v in changes.items() if n in names} for part, names in NAMES.items()}
-        unknown = changes.keys() - set().union(*NAMES.values())
+        names = set().union(*NAMES.values())
+        unknown = sorted(changes.keys() - names)
         if unknown:
-            raise ValueError(f"Config has no setting {sorted(unknown)[0]!r}. It has {', '.join(sorted(set().union(*NAMES.values())))}.")
+            raise ValueError(f"Config has no setting {unknown[0]!r}. It has {', '.join(sorted(names))}.")
+        parts = {part: {n: v for n, v in changes.items() if n in NAMES[part]} for part in PARTS}
         return Config(**{part: PARTS[part](**vars(getattr(self, part)) | parts[part]) for part in PARTS})
 
     def __getitem__(self, name: str) -> Any:

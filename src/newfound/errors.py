@@ -1,4 +1,4 @@
-"""The exceptions of newfound. What a user can put right is a ValueError that says what, expected against got, and how."""
+"""The exceptions of newfound. What a user can put right is a ValueError that says what is wrong and what to do."""
 
 from collections.abc import Sequence
 

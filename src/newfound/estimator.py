@@ -1,4 +1,4 @@
-"""The Python door: scikit-learn estimators over the one path that leads from X and y to classes. No mathematics here."""
+"""The Python door: scikit-learn estimators over the one path from X and y to classes. No mathematics here."""
 
 import copy
 import warnings
@@ -152,7 +152,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_is_fitted(self)
         save_fitted(self.fitted_, {"model": self.model} | self.settings(), folder)
 
-    # ---- what fit leaves, by the names of scikit-learn -----------------------------------------------------------------
+    # ---- what fit leaves, by the names of scikit-learn ---------------------------------------------------------------
 
     fitted_: Fitted
 
@@ -163,7 +163,9 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     restarts_ = property(lambda self: self.fitted_.restarts, doc="What each seed left.")
     best_restart_ = property(lambda self: self.fitted_.best_restart, doc="The position of the restart in use.")
     history_ = property(lambda self: self.fitted_.restart.history, doc="Every term of the objective over time.")
-    termination_condition_ = property(lambda self: self.fitted_.restart.termination_condition, doc="How training ended.")
+    termination_condition_ = property(
+        lambda self: self.fitted_.restart.termination_condition, doc="How training ended."
+    )
     validation_indices_ = property(lambda self: self.fitted_.validation_indices, doc="Rows held out of training.")
     preprocessing_ = property(lambda self: self.fitted_.preprocessing, doc="What was decided about the columns.")
     architecture_ = property(lambda self: self.fitted_.architecture, doc="What was decided about the networks.")
@@ -293,14 +295,19 @@ def estimator_of(model: str) -> type[DeepGenerativeClassifier]:
     """The estimator of a model in the registry; one without a class of its own here gets a plain one."""
     check_parameters({"model": model}, {"model": (OneOf(tuple(MODELS)),)})
     own = {cls.model: cls for cls in (GMDGM, SSVAE)}
-    return own.get(model) or type(model, (DeepGenerativeClassifier,), {"model": model, "__doc__": MODELS[model].__doc__})
+    return own.get(model) or type(
+        model, (DeepGenerativeClassifier,), {"model": model, "__doc__": MODELS[model].__doc__}
+    )
 
 
 def load(folder: str | PathLike) -> DeepGenerativeClassifier:
     """The estimator that was saved to `folder`, ready to predict."""
     fitted, settings = load_fitted(folder)
-    parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items() if name != "model"}
-    estimator = estimator_of(settings["model"])(**parameters | {"config": Config.from_json(settings["config"])})
+    parameters: dict[str, Any] = {
+        n: tuple(v) if isinstance(v, list) else v for n, v in settings.items() if n != "model"
+    }
+    parameters["config"] = Config.from_json(settings["config"])
+    estimator = estimator_of(settings["model"])(**parameters)
     estimator.fitted_ = fitted
     estimator.n_features_in_ = fitted.n_features
     if fitted.feature_names is not None:

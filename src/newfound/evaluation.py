@@ -7,8 +7,8 @@ one-to-one accuracy (Hungarian)
     Each true class is given at most one predicted class, so that as many rows as possible agree; rows of predicted
     classes left over count as wrong. It is what the literature on category discovery reports.
 
-Both are given for all rows and, *under the same mapping*, for the rows whose true class is known or new. What is predicted
-may be the classes of a model or, in the paper's tables, its components.
+Both are given for all rows and, *under the same mapping*, for the rows whose true class is known or new. What is
+predicted may be the classes of a model or, in the paper's tables, its components.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -62,7 +62,9 @@ class Evaluation:
     @property
     def metrics(self) -> dict[str, float]:
         """Every metric that can be computed, by its exact name."""
-        return {name: m.compute(self) for name, m in METRICS.items() if self.certainty is not None or not m.of_certainty}
+        return {
+            name: m.compute(self) for name, m in METRICS.items() if self.certainty is not None or not m.of_certainty
+        }
 
 
 def evaluate(

@@ -6,14 +6,14 @@ The rule, for files and for Python alike:
   gaps comes as floats); text is trimmed, so that " cat" is "cat".
 - A row is unlabelled where its label is missing (None, NaN, NaT, pandas' NA), −1 or "-1", empty, or one of the marks
   that tables have for a missing cell (`MISSING`). A class that is really called so needs another name.
-- Classes are in the order of their numbers where all are whole numbers ("2" before "10"), else of their letters. A source
-  that declares its classes (a published data set, a fitted model) keeps its own order, and others follow.
+- Classes are in the order of their numbers where all are whole numbers ("2" before "10"), else of their letters. A
+  source that declares its classes (a published data set, a fitted model) keeps its own order, and others follow.
 
 Two things only the readers of files do, because a file of text has no types: they read 2.0 as 2, and refuse a column of
 fractions as labels. In Python a string is what its author wrote.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,7 +189,7 @@ def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
     if values.dtype.kind != "O":
         different, positions = np.unique(values, return_inverse=True)
         return list(different), positions
-    position: dict[Hashable, int] = {}
+    position: dict[tuple[type, Any], int] = {}
     keys = ((type(value), value) for value in values)  # 1 equals True, but is not the same label
     try:
         positions = np.fromiter((position.setdefault(key, len(position)) for key in keys), int, len(values))

@@ -1,5 +1,6 @@
 """Pictures of a fit, as matplotlib figures."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KNOWN, NEW = "#3b6fb6", "#d1603d"  # told apart by readers who do not see red or green, too
+KNOWN, NEW = "#3b6fb6", "#d1603d"  # also different to readers who do not see red or green
+MAX_COLUMNS_WITH_NUMBERS = 20
 
 
 def new_figure(width: float, height: float) -> "Figure":
@@ -20,33 +22,52 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained", dpi=150)
 
 
-def confusion_matrix(evaluation: Evaluation, n_known: int, title: str, ax: "Axes") -> None:
-    """True classes by components, each row of the picture a share of its class, components grouped by class."""
+def confusion_matrix(
+    evaluation: Evaluation,
+    is_new: np.ndarray,
+    title: str,
+    ax: "Axes",
+    *,
+    names: Sequence[object] | None = None,
+    kind: str = "class",
+) -> None:
+    """True classes by what was predicted, each row of the picture a share of its class, in the order of `column_order`.
+
+    `is_new` has a flag for each column. `names` stand below the columns where they are not those of `evaluation`, and
+    `kind` says what the columns are ("class" or "component").
+    """
     from matplotlib.colors import PowerNorm
 
-    order = component_order(evaluation, n_known)
+    order = column_order(evaluation, is_new)
     shares = evaluation.counts / np.maximum(evaluation.counts.sum(axis=1, keepdims=True), 1)
     ax.imshow(shares[:, order], cmap="Blues", norm=PowerNorm(0.5, 0, 1), aspect="auto")  # small shares show, too
     ax.set_title(title, fontsize=10, loc="left")
     ax.set_yticks(range(len(evaluation.classes)), [str(name) for name in evaluation.classes])
-    ax.set_xticks(range(len(order)), [str(i) for i in order], fontsize=7 if len(order) <= 20 else 4)
-    for tick, component in zip(ax.get_xticklabels(), order, strict=True):
-        tick.set_color(KNOWN if component < n_known else NEW)
-    ax.set_xlabel("component (blue: of a known class, red: new)", fontsize=8)
     ax.set_ylabel("true class", fontsize=8)
-    for row, shares_of_row in enumerate(shares[:, order]):
-        for column, share in enumerate(shares_of_row):
-            if share >= 0.05 and len(order) <= 20:
-                colour = "white" if share > 0.3 else "black"
-                ax.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=6, color=colour)
+    ax.set_xlabel(f"{kind} (blue: known, red: new)", fontsize=8)
+    columns = evaluation.predicted if names is None else names
+    _name_columns(ax, [str(columns[i]) for i in order], is_new[order])
+    if len(order) <= MAX_COLUMNS_WITH_NUMBERS:
+        _write_shares(ax, shares[:, order])
 
 
-def component_order(evaluation: Evaluation, n_known: int) -> np.ndarray:
-    """Known components first; then the new ones, grouped under the class they stand for, empty ones last."""
-    components = np.arange(evaluation.counts.shape[1])
-    stands_for = evaluation.many_to_one_class
-    group = np.where(stands_for < 0, len(evaluation.classes), stands_for)
-    return np.lexsort((components, np.where(components < n_known, -1, group)))
+def column_order(evaluation: Evaluation, is_new: np.ndarray) -> np.ndarray:
+    """Known columns first; then the new ones, grouped under the true class most common in each, empty ones last."""
+    group = np.where(evaluation.majority < 0, len(evaluation.classes), evaluation.majority)
+    return np.lexsort((np.arange(len(is_new)), np.where(is_new, group, -1)))
+
+
+def _name_columns(ax: "Axes", names: list[str], is_new: np.ndarray) -> None:
+    ax.set_xticks(range(len(names)), names, fontsize=7 if len(names) <= MAX_COLUMNS_WITH_NUMBERS else 4)
+    for tick, new in zip(ax.get_xticklabels(), is_new, strict=True):
+        tick.set_color(NEW if new else KNOWN)
+
+
+def _write_shares(ax: "Axes", shares: np.ndarray) -> None:
+    for row, column in np.argwhere(shares >= 0.05):
+        share = shares[row, column]
+        colour = "white" if share > 0.3 else "black"
+        ax.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=6, color=colour)
 
 
 def class_gallery(

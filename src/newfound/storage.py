@@ -174,8 +174,8 @@ def _check_format(folder: Path, written_as: int, version: str | None) -> None:
         )
     if written_as < FORMAT:
         raise ValueError(
-            f"{str(folder)!r} was written by an earlier newfound (format {written_as}); this one reads format {FORMAT}. "
-            f"Fit the model again and save it."
+            f"{str(folder)!r} was written by an earlier newfound (format {written_as}); this one reads format "
+            f"{FORMAT}. Fit the model again and save it."
         )
 
 

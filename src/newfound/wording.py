@@ -32,4 +32,6 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """A sentence with the names that were probably meant, or with all there are."""
     near = {other.casefold(): other for other in names}
     matches = [near[match] for match in get_close_matches(name.casefold(), near, n=3, cutoff=0.6)]
-    return f"Did you mean {' or '.join(map(repr, matches))}?" if matches else f"It has {quoted_list(near.values(), 10)}."
+    return (
+        f"Did you mean {' or '.join(map(repr, matches))}?" if matches else f"It has {quoted_list(near.values(), 10)}."
+    )

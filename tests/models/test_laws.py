@@ -16,7 +16,6 @@ from newfound.models.objective import (
     Partition,
     Weights,
     batch_terms,
-    nearest_in_batch,
     row_terms,
     vat_loss,
 )

@@ -1,34 +1,42 @@
-"""From what a person has to a Dataset: tables, arrays, folders of images, and real sets by name.
+"""From what a person has to a Dataset: tables, arrays, folders of images, and published data sets by name.
 
-read ──► tables (formats, delimited ──► cells, columns, labelling) ──► dataset
-         arrays · images · idx · har · named (catalogue, download)
+read ──► table_reader ──► table_sources ──► formats ──► csv_format · parquet_format · feather_format
+     │        └─────────► cells ──► columns, file_labels ─────────────────────────┐
+     ├─► array_reader · image_reader · idx_reader ────────────────────────────────┼──► dataset (schema)
+     └─► named ──► catalogue (har_reader, idx_reader), download ──────────────────┘
+
+`preprocessing_log` says in sentences how a source was read. A table format is one file `…_format.py` and one line in
+`formats.FORMATS`.
 """
 
 from newfound.data.catalogue import NAMED, NamedSet
-from newfound.data.dataset import MISSING_CATEGORY, UNLABELLED, Column, Dataset, Layout
-from newfound.data.decisions import about_gaps, add_counts
-from newfound.data.har import TrainTest
+from newfound.data.dataset import Dataset, TrainTest, align
+from newfound.data.formats import FORMATS, streams
 from newfound.data.named import cache_folder, fetch_named, find_named, load_named
-from newfound.data.problems import DataError
+from newfound.data.preprocessing_log import about_missing, add_counts
 from newfound.data.read import read_dataset
-from newfound.data.tables import read_batches
+from newfound.data.schema import MISSING_CATEGORY, Column, Schema
+from newfound.data.table_reader import read_batches
+from newfound.errors import DataError
 
 __all__ = [
+    "FORMATS",
     "MISSING_CATEGORY",
     "NAMED",
-    "UNLABELLED",
     "Column",
     "DataError",
     "Dataset",
-    "Layout",
     "NamedSet",
+    "Schema",
     "TrainTest",
-    "about_gaps",
+    "about_missing",
     "add_counts",
+    "align",
     "cache_folder",
     "fetch_named",
     "find_named",
     "load_named",
     "read_batches",
     "read_dataset",
+    "streams",
 ]

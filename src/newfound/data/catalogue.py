@@ -1,4 +1,4 @@
-"""The real sets newfound knows by name: what they are, where they are published, how they are read."""
+"""The published data sets newfound knows by name: what they are, where they are published, how they are read."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -8,19 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from newfound.data import decisions
-from newfound.data.dataset import Dataset, pixel_names
+from newfound.data import preprocessing_log
+from newfound.data.dataset import Dataset, TrainTest
 from newfound.data.download import check_content
-from newfound.data.har import TrainTest, read_har
-from newfound.data.idx import read_idx_images
-from newfound.data.problems import count
+from newfound.data.har_reader import read_har
+from newfound.data.idx_reader import read_idx_images
+from newfound.data.schema import pixel_names
+from newfound.labels import Labels
+from newfound.wording import count
 
 DIGITS = [str(digit) for digit in range(10)]
 GARMENTS = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
 
 
 class RemoteFile(NamedTuple):
-    """A file of a set: where it is published, and what makes sure that it is the right one."""
+    """A file of a data set: where it is published, and the check that it is the right one."""
 
     name: str
     check: Callable[[Path], object]
@@ -29,7 +31,7 @@ class RemoteFile(NamedTuple):
 
 @dataclass(frozen=True)
 class NamedSet:
-    """What there is to know of a set before it is read."""
+    """What is known about a data set before it is read."""
 
     name: str
     title: str
@@ -40,11 +42,11 @@ class NamedSet:
     licence: str
     read: Callable[[Sequence[Path]], TrainTest]  # from its files, in their order
     files: tuple[RemoteFile, ...] = ()
-    packaged: tuple[str, ...] = ()  # folders where a package of the system may have put the files
+    system_folders: tuple[str, ...] = ()  # where a package of the operating system may have put the files
 
 
 def _idx_files(bases: Sequence[str], *checksums: str) -> tuple[RemoteFile, ...]:
-    """The SHA-256 is of what is inside the gzip, since each publisher and mirror compresses it in its own way."""
+    """The SHA-256 is of what is inside the gzip, since each publisher and mirror compresses it differently."""
     names = [f"{part}-{what}-ubyte.gz" for part in ("train", "t10k") for what in ("images-idx3", "labels-idx1")]
     return tuple(
         RemoteFile(name, check_content(sha256), tuple(base + name for base in bases))
@@ -64,31 +66,30 @@ def _read_har(paths: Sequence[Path]) -> TrainTest:
 
 
 def _read_digits(paths: Sequence[Path]) -> TrainTest:
-    """Comes with scikit-learn; a fixed, stratified quarter of it is the test part."""
+    """Comes with scikit-learn, without a split: a fixed, stratified quarter of it is the test part."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
     bunch = load_digits()
     whole = Dataset(
         X=np.rint(bunch.data * (255 / 16)).astype(np.uint8),
-        y=bunch.target.astype(np.int64),
-        class_names=DIGITS,
+        labels=Labels.of_distinct(DIGITS, bunch.target, declared=DIGITS),
         feature_names=pixel_names((8, 8)),
         row_ids=np.arange(len(bunch.data)),
         kind="images",
         image_shape=(8, 8),
-        label="label",
+        label_column="label",
     )
-    parts = train_test_split(whole.row_ids, test_size=0.25, stratify=whole.y, random_state=0)
+    parts = train_test_split(whole.row_ids, test_size=0.25, stratify=whole.labels.codes, random_state=0)
     return TrainTest(*(_digits_part(whole.take(np.sort(rows))) for rows in parts))
 
 
 def _digits_part(part: Dataset) -> Dataset:
-    about = [
-        f"Read {count(len(part), 'image')} of 8 × 8 pixels; their grey values 0..16 were stretched to 0..255.",
-        *decisions.about_labels("label", part.y, part.class_names),
+    log = [
+        f"Read {count(len(part), 'image')} of 8 × 8 pixels; their values 0 to 16 were scaled to 0 to 255.",
+        *preprocessing_log.about_labels("label", part.labels, "scikit-learn"),
     ]
-    return replace(part, decisions=about)
+    return replace(part, log=log)
 
 
 _SETS = (
@@ -119,7 +120,7 @@ _SETS = (
     ),
     NamedSet(
         "fashion-mnist",
-        "Fashion-MNIST, pictures of garments",
+        "Fashion-MNIST, images of clothing",
         *(60_000, 10_000, 784, 10),
         licence="MIT",
         read=partial(_read_idx, class_names=GARMENTS),
@@ -134,7 +135,7 @@ _SETS = (
             "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
             "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
         ),
-        packaged=("/usr/share/dataset-fashion-mnist",),  # Debian's package of that name
+        system_folders=("/usr/share/dataset-fashion-mnist",),  # Debian's package of that name
     ),
     NamedSet(
         "har",
@@ -145,8 +146,8 @@ _SETS = (
         files=(
             RemoteFile(
                 "UCI HAR Dataset.zip",
-                # The archive has nested this zip in another one since, and its checksum is not known here. So it is
-                # read from end to end instead: members carry a CRC, and features, labels and subjects must agree.
+                # The archive now nests this zip in another one, whose checksum is not known here. So the check reads
+                # all of it: members have a CRC, and features, labels and subjects must agree.
                 read_har,
                 (
                     "https://archive.ics.uci.edu/static/public/240/human+activity+recognition+using+smartphones.zip",

@@ -1,37 +1,37 @@
 """The cells of one Arrow column as text or as numbers, all at once.
 
-A cell is missing when it is null, empty, or one of the usual marks for "not there". The rule is the same for features,
-labels and every file format.
+A cell is missing when it is null, empty, or one of the usual marks (`newfound.labels.MISSING`). The rule is the same
+for features, labels and every file format.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from newfound.data.problems import DataError
+from newfound.errors import DataError
+from newfound.labels import MISSING
 
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
 NUMBER = r"^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|[iI][nN][fF](inity)?|[nN][aA][nN])$"
 WHOLE_WITH_ZEROS = r"^(-?\d+)\.0+$"
 
 
-def kind_of(arrow_type: Any) -> str:
-    """What the file itself says of a column: "number", "flag", "text", "category", "nothing", "time" or "other"."""
+def cell_type(arrow_type: Any) -> str:
+    """What the file itself says: "number", "boolean", "text", "categorical", "null", "time" or "other"."""
     import pyarrow.types as t
 
-    kinds = {
+    tests = {
         "number": (t.is_integer, t.is_floating, t.is_decimal),
-        "flag": (t.is_boolean,),
+        "boolean": (t.is_boolean,),
         "text": (t.is_string, t.is_large_string, t.is_string_view),
-        "category": (t.is_dictionary,),
-        "nothing": (t.is_null,),
+        "categorical": (t.is_dictionary,),
+        "null": (t.is_null,),
         "time": (t.is_temporal,),
     }
-    return next((kind for kind, tests in kinds.items() if any(test(arrow_type) for test in tests)), "other")
+    return next((name for name, any_of in tests.items() if any(test(arrow_type) for test in any_of)), "other")
 
 
 def text(cells: Any) -> Any:
-    """Cells as trimmed text, null where missing; 2.0 is written 2, as integers with gaps come as floats."""
+    """Cells as trimmed text, null where missing; 2.0 becomes "2", as integers with gaps come as floats."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -44,55 +44,57 @@ def text(cells: Any) -> Any:
 
 
 def numbers(cells: Any, name: str, first_row: int = 0) -> np.ndarray:
-    """Cells as float64, NaN where missing; a word among them is refused, with its row."""
-    kind = kind_of(cells.type)
-    if kind in ("time", "other"):
-        refuse_type(name, cells.type)
-    if kind in ("text", "category"):
+    """Cells as float64, NaN where missing; text among them raises an error that names its row."""
+    found = cell_type(cells.type)
+    if found in ("time", "other"):
+        raise_unsupported_type(name, cells.type)
+    if found in ("text", "categorical"):
         cells = text(cells)
-        refuse_stray_word(cells, name, first_row)
+        check_numeric(cells, name, first_row)
     return _as_floats(cells, name)
 
 
-def flags(cells: Any, name: str, first_row: int = 0) -> np.ndarray:
+def booleans(cells: Any, name: str, first_row: int = 0) -> np.ndarray:
     """As `numbers`, with true read as 1 and false as 0."""
     import pyarrow.compute as pc
 
-    if kind_of(cells.type) in ("text", "category"):
+    if cell_type(cells.type) in ("text", "categorical"):
         words = text(cells)
         words = pc.replace_substring_regex(words, "^(?i:true)$", "1")
         cells = pc.replace_substring_regex(words, "^(?i:false)$", "0")
     return numbers(cells, name, first_row)
 
 
-def n_numbers(words: Any) -> int:
-    """How many of these words are numbers."""
+def count_numbers(words: Any) -> int:
+    """How many of these texts are numbers."""
     import pyarrow.compute as pc
 
     return pc.sum(pc.match_substring_regex(words, NUMBER)).as_py() or 0
 
 
-def refuse_stray_word(words: Any, name: str, first_row: int = 0) -> None:
+def check_numeric(words: Any, name: str, first_row: int = 0) -> None:
+    """Raise an error at the first text that is not a number."""
     import pyarrow.compute as pc
 
-    is_word = pc.fill_null(pc.invert(pc.match_substring_regex(words, NUMBER)), False)
-    row = pc.index(is_word, True).as_py()
+    is_not_number = pc.fill_null(pc.invert(pc.match_substring_regex(words, NUMBER)), False)
+    row = pc.index(is_not_number, True).as_py()
     if row >= 0:
-        raise DataError(stray_word(name, first_row + row + 1, words[row].as_py()))
+        raise DataError(not_a_number(name, first_row + row + 1, words[row].as_py()))
 
 
-def stray_word(name: str, row: int, word: str) -> str:
+def not_a_number(name: str, row: int, cell: str) -> str:
+    """The message for text in a numeric column."""
     return (
-        f"Column {name!r} holds numbers, but row {row:,} of the data has {word!r}. Correct or empty that cell, "
-        f"or name the column in `ignore` to leave it out or in `categorical` to read it as words."
+        f"Column {name!r} holds numbers, but row {row:,} of the data has {cell!r}. Correct or empty that cell, "
+        f"or name the column in `ignore` to drop it or in `categorical` to read it as categories."
     )
 
 
-def refuse_type(name: str, arrow_type: Any) -> None:
-    what = "dates or times" if kind_of(arrow_type) == "time" else f"values of type {arrow_type}"
+def raise_unsupported_type(name: str, arrow_type: Any) -> NoReturn:
+    what = "dates or times" if cell_type(arrow_type) == "time" else f"values of type {arrow_type}"
     raise DataError(
-        f"Column {name!r} holds {what}, which are neither numbers nor categories. Name it in `ignore` to leave it out, "
-        f"or turn it into a number first (such as days since a date)."
+        f"Column {name!r} holds {what}; expected numbers or categories. Name it in `ignore` to drop it, "
+        f"or convert it to a number first (such as days since a date)."
     )
 
 
@@ -102,4 +104,6 @@ def _as_floats(cells: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(cells.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     except pa.ArrowInvalid as error:
-        raise DataError(f"Column {name!r} cannot be read as numbers ({error}). Correct it or leave it out.") from None
+        raise DataError(
+            f"Column {name!r} cannot be read as numbers ({error}). Correct it, or name it in `ignore` to drop it."
+        ) from None

@@ -1,4 +1,8 @@
-"""Downloads that are checked before they are believed: several mirrors in turn, then one move into place."""
+"""Downloads that are checked before they are used: several mirrors in turn, then one move into place.
+
+pooch fetches a file from one address and checks its bytes. Here mirrors are tried in turn, and what is checked is the
+content: inside the gzip, or of the whole archive.
+"""
 
 import hashlib
 import os
@@ -10,32 +14,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from newfound.data.idx import open_plain
-from newfound.data.problems import DataError
+from newfound.data.idx_reader import open_unzipped
+from newfound.errors import DataError, DownloadError
 
 TIMEOUT = 30  # seconds without an answer
-AT_A_TIME = 1 << 20
-
-
-class DownloadError(DataError):
-    """No mirror gave the file; `tried` says why, a line for each address."""
-
-    def __init__(self, tried: Sequence[str]):
-        super().__init__("; ".join(tried))
-        self.tried = list(tried)
+CHUNK = 1 << 20  # bytes
 
 
 def download(
-    addresses: Sequence[str], target: Path, check: Callable[[Path], object], show: bool | str = "auto"
+    addresses: Sequence[str], target: Path, check: Callable[[Path], object], verbose: bool | str = "auto"
 ) -> None:
-    """Get `target` from the first address whose file passes `check`; a file that fails is thrown away."""
+    """Get `target` from the first address whose file passes `check`; a file that fails is deleted."""
     target.parent.mkdir(parents=True, exist_ok=True)
     tried = []
     for address in addresses:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".download-", suffix=target.suffix)
         os.close(handle)
         try:
-            _fetch(address, name, target.name, show)
+            _fetch(address, name, target.name, verbose)
             check(Path(name))
             os.replace(name, target)
             return
@@ -52,9 +48,9 @@ def check_content(sha256: str) -> Callable[[Path], None]:
     def check(path: Path) -> None:
         digest = hashlib.sha256()
         try:
-            with open_plain(path) as file:
-                while piece := file.read(AT_A_TIME):
-                    digest.update(piece)
+            with open_unzipped(path) as file:
+                while chunk := file.read(CHUNK):
+                    digest.update(chunk)
         except (EOFError, zlib.error):
             raise DataError("cut short or damaged") from None
         if digest.hexdigest() != sha256:
@@ -63,10 +59,10 @@ def check_content(sha256: str) -> Callable[[Path], None]:
     return check
 
 
-def _fetch(address: str, name: str, title: str, show: bool | str) -> None:
+def _fetch(address: str, name: str, title: str, verbose: bool | str) -> None:
     import pooch
 
-    with _bar(show, title) as bar:
+    with _bar(verbose, title) as bar:
         pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)(address, name, None)
 
 
@@ -83,9 +79,9 @@ def _reason(error: Exception) -> str:
 
 
 @contextmanager
-def _bar(show: bool | str, title: str) -> Iterator[Any]:
-    """A bar of bytes; "auto" shows it only to a terminal."""
-    if show is False or (show == "auto" and not sys.stderr.isatty()):
+def _bar(verbose: bool | str, title: str) -> Iterator[Any]:
+    """A progress bar; "auto" shows it only in a terminal."""
+    if verbose is False or (verbose == "auto" and not sys.stderr.isatty()):
         yield False
         return
     from rich.console import Console
@@ -97,7 +93,7 @@ def _bar(show: bool | str, title: str) -> Iterator[Any]:
 
 
 class _Bar:
-    """rich's bar behind the four names pooch uses."""
+    """rich's bar with the four names that pooch uses."""
 
     def __init__(self, progress: Any, task: Any):
         self.progress, self.task = progress, task
@@ -117,4 +113,4 @@ class _Bar:
         self.progress.update(self.task, completed=0)
 
     def close(self) -> None:
-        """The bar goes with its Progress."""
+        """The bar is closed with its Progress."""

@@ -17,8 +17,8 @@ def spectral_embedding(graph: Graph, n_groups: int, settings: Initialisation) ->
     """Every row's coordinates in the first eigenvectors, at distance 1 from the origin.
 
     Where there is an eigengap after as many eigenvectors as there are groups, these tell them apart, whatever their
-    shape. Where there is none, groups touch and the first eigenvectors are taken up by a few odd rows: then it takes more
-    of them.
+    shape. Where there is none, groups touch and the first eigenvectors are taken up by a few odd rows: then it takes
+    more of them.
     """
     n_useful = min(settings.n_eigenvectors, graph.weights.shape[0] // settings.rows_per_eigenvector)
     n_vectors = min(max(n_groups, n_useful), settings.max_eigenvectors)

@@ -64,9 +64,7 @@ def initialise(
     return Assignment(np.where(labels == UNLABELLED, pseudo_labels, labels), probabilities)
 
 
-def _new_clusters(
-    space: np.ndarray, rows: np.ndarray, n_new: int, settings: Initialisation, seed: int
-) -> np.ndarray:
+def _new_clusters(space: np.ndarray, rows: np.ndarray, n_new: int, settings: Initialisation, seed: int) -> np.ndarray:
     is_kmeans = settings.init == "kmeans"
     return cluster(
         space,

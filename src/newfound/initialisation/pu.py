@@ -1,15 +1,15 @@
 """The positive-unlabelled (PU) estimate: how probable each known class is for each row, by where labels are missing.
 
 Labels are assumed to be selected completely at random within a class (SCAR, Elkan and Noto 2008): each row of class y
-carries its label with the same label frequency c_y = P(labelled | y). Labels are then as dense as c_y where all rows are
-of class y, thinner where rows of other classes are among them, and absent among rows of a new class:
+carries its label with the same label frequency c_y = P(labelled | y). Labels are then as dense as c_y where all rows
+are of class y, thinner where rows of other classes are among them, and absent among rows of a new class:
 
     P(y | x) = P(labelled as y | x) / c_y
 
-Base models estimate the density P(labelled as y | x), each from labels other than the row's own: forests of three feature
-sets, out-of-bag, and label propagation in the graph of neighbours, cross-fitted. Which of the known classes a row is of, a
-logistic regression tells as well. A linear opinion pool weighs the base models so that together they predict the labels
-best. (Cross-fitting is ours: scikit-learn's `cross_val_predict` leaves no prediction for the rows without a label.)
+Base models estimate the density P(labelled as y | x), each from labels other than the row's own: forests of three
+feature sets, out-of-bag, and label propagation in the graph of neighbours, cross-fitted. Which of the known classes a
+row is of, a logistic regression tells as well. A linear opinion pool weighs the base models so that together they
+predict the labels best. (Cross-fitting is ours: `cross_val_predict` leaves no prediction for the rows without a label.)
 """
 
 from collections.abc import Callable, Sequence
@@ -61,8 +61,8 @@ def estimate_class_probabilities(
 def linear_opinion_pool(answers: Sequence[np.ndarray], targets: np.ndarray, prior: float) -> np.ndarray:
     """The mean over base models, weighed so that together they predict the known targets (not negative) best.
 
-    The weights w maximise Σ_rows log Σ_models w · p(target) + prior · Σ_models log w, a Dirichlet prior: with many labels
-    a base model counts for what it adds to the others; with few, all have a say.
+    The weights w maximise Σ_rows log Σ_models w · p(target) + prior · Σ_models log w, a Dirichlet prior: with many
+    labels a base model counts for what it adds to the others; with few, all have a say.
     """
     from scipy.optimize import minimize
     from scipy.special import softmax

@@ -132,7 +132,7 @@ class LearnedGaussian(Likelihood):
 
 
 class Mixed(Likelihood):
-    """log p(x) = Σ over blocks of columns: Gaussian for numbers, Bernoulli for booleans, categorical for one-hot groups."""
+    """log p(x) = Σ over blocks of columns: Gaussian for numbers, Bernoulli for booleans, categorical for groups."""
 
     needs_feature_types = True
 

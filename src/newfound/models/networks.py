@@ -45,7 +45,9 @@ class Mlp(eqx.Module):
                 _kernel(next(keys), above, below, below, init_scale) for below, above in pairwise(hidden_layer_sizes)
             ),
             hidden_biases=tuple(jnp.zeros(n) for n in hidden_layer_sizes),
-            output_kernels=tuple(_kernel(next(keys), n, hidden_layer_sizes[-1], hidden_layer_sizes[-1], init_scale) for n in outputs),
+            output_kernels=tuple(
+                _kernel(next(keys), n, hidden_layer_sizes[-1], hidden_layer_sizes[-1], init_scale) for n in outputs
+            ),
             output_biases=tuple(jnp.zeros(n) for n in outputs),
             activation=activation,
         )

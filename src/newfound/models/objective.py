@@ -18,7 +18,8 @@ With w one-hot the last term is −log p(y), and L is L_l; with w = q(y | x) it 
 The paper's objective is the one with ρ = λ = 0. `pu_log_prob` and `vat_loss` say what the other two terms are for.
 """
 
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +36,7 @@ TINY = 1e-12
 class Expectation(NamedTuple):
     """How the expectations over y and z are taken. Hashable: it is part of what is compiled."""
 
-    over_y: Literal["gumbel", "exact"] = "gumbel"
+    over_y: str = "gumbel"  # or "exact", by enumeration
     n_y_samples: int = 1
     n_z_samples: int = 1
 
@@ -147,9 +148,7 @@ def gumbel_softmax(
     return jax.nn.softmax((log_q[None] + gumbel) / temperature)
 
 
-def pu_log_prob(
-    log_q: Float[Array, " K"], targets: Float[Array, " n_known"], partition: Partition
-) -> Float[Array, ""]:
+def pu_log_prob(log_q: Float[Array, " K"], targets: Float[Array, " n_known"], partition: Partition) -> Float[Array, ""]:
     """Σ_y t_y log q(y | x) + (1 − Σ_y t_y) log q(y is new | x), where t_y = P(y | x) by the PU estimate.
 
     Labels say where the known classes are; that rows elsewhere have none says where they are not, which is where t
@@ -227,8 +226,8 @@ def batch_terms(
         return row_terms(model, x, log_q, label, key, temperature, expectation)
 
     computed = jax.vmap(bounds)(drawn, log_q, labels, keys[:, 1])
-    if terms.pu is not None:
-        pu = jax.vmap(lambda log_q, target: pu_log_prob(log_q, target, terms.pu))(log_q, targets)
+    if terms.pu is not None and targets is not None:
+        pu = jax.vmap(partial(pu_log_prob, partition=terms.pu))(log_q, targets)
         computed = computed._replace(pu_log_prob=jnp.where(labels == UNLABELLED, pu, 0.0))
     if terms.vat:
         unlabelled, log_q = drawn[n_labelled:], log_q[n_labelled:]  # labels say where the others belong

@@ -1,6 +1,12 @@
 """The user's X and the model's x: checks, which columns are kept, how they are scaled, and the way back."""
 
-from newfound.preprocessing.checks import check_feature_types, check_finite, check_image_shape, check_numeric, check_shape
+from newfound.preprocessing.checks import (
+    check_feature_types,
+    check_finite,
+    check_image_shape,
+    check_numeric,
+    check_shape,
+)
 from newfound.preprocessing.scaling import Blocks, Preprocessing, Scaling, decide, is_binary
 
 __all__ = [

@@ -81,9 +81,7 @@ def decide(
     )
 
 
-def _scale(
-    columns: ColumnStatistics, is_kept: np.ndarray, standardize: bool | str
-) -> tuple[np.ndarray, np.ndarray]:
+def _scale(columns: ColumnStatistics, is_kept: np.ndarray, standardize: bool | str) -> tuple[np.ndarray, np.ndarray]:
     """What becomes 0, and how much becomes 1, in each kept column."""
     mean, std = columns.mean[is_kept], columns.std[is_kept]
     if standardize == "min-max":

@@ -19,7 +19,7 @@ T = TypeVar("T")
 class StreamState(NamedTuple):
     """Where a stream of batches is: all that a later one needs to go on with the same rows."""
 
-    generator: dict[str, Any]  # of NumPy's bit generator
+    generator: Any  # of NumPy's bit generator
     labelled: np.ndarray  # row numbers drawn but not yet taken
     unlabelled: np.ndarray
 

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import jax
 
-
 MOST_BYTES = 256 * 2**20  # of kept programs; those not used for longest go first
 
 
 def keep_compiled_programs() -> None:
     """Let JAX keep compiled programs in the user's cache folder, unless the process has chosen one of its own.
 
-    This changes settings of the whole process, so only the command line calls it, or a user who sets NEWFOUND_CACHE to a
-    folder. The empty string keeps nothing.
+    This changes settings of the whole process, so only the command line calls it, or a user who sets NEWFOUND_CACHE to
+    a folder. The empty string keeps nothing.
     """
     if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
         return

@@ -66,7 +66,9 @@ class Schedule(NamedTuple):
     def of(cls, settings: TrainingSettings, data: TrainingData, rows_per_epoch: int) -> "Schedule":
         steps_per_epoch = math.ceil(rows_per_epoch / settings.batch_size)
         few_steps = max(steps_per_epoch, MIN_CHUNKS_BETWEEN_EVALUATIONS * STEPS_PER_CHUNK)
-        pretrain_steps = _whole_chunks(settings.pretrain_epochs * steps_per_epoch) * is_pretrained(settings, data.classes)
+        pretrain_steps = _whole_chunks(settings.pretrain_epochs * steps_per_epoch) * is_pretrained(
+            settings, data.classes
+        )
         has_vae = len(data.training) >= settings.config.initialisation.vae_min_rows
         return cls(
             vae_steps=pretrain_steps * has_vae,
@@ -113,7 +115,12 @@ def objective_terms(settings: TrainingSettings, classes: Classes, stream: BatchS
 
 
 def phases(
-    restarts: Restarts, data: TrainingData, settings: TrainingSettings, schedule: Schedule, terms: ObjectiveTerms, seeds: list[int]
+    restarts: Restarts,
+    data: TrainingData,
+    settings: TrainingSettings,
+    schedule: Schedule,
+    terms: ObjectiveTerms,
+    seeds: list[int],
 ) -> Iterator[Phase]:
     """The phases one by one: what the second trains on is found from what the first has learned."""
     every = [0] * len(seeds)

@@ -13,6 +13,7 @@ from newfound.training.steps import Hyperparameters
 
 EPOCHS = (10, 150)  # the fewest and the most that "auto" gives
 PRETRAIN_EPOCHS = (3, 60)
+DEFAULTS = Config()
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class TrainingSettings:
     pu_weight: float = 0.0
     labelled_weight: float = 1.0  # of all labelled rows together, relative to those without a label
     has_few_labels: bool = False
-    config: Config = Config()
+    config: Config = DEFAULTS
 
     @property
     def expectation(self) -> Expectation:

@@ -130,7 +130,7 @@ def train_step(
 
 
 def row_weights(n_rows: int, n_labelled: int, labelled_weight: Float[Array, ""]) -> Float[Array, " batch"]:
-    """Weights under which a batch's sum is `labelled_weight` · E over its labelled rows + E over its unlabelled rows."""
+    """Weights by which a batch's sum is `labelled_weight` · E over its labelled rows + E over its unlabelled rows."""
     is_labelled = np.arange(n_rows) < n_labelled
     return jnp.where(is_labelled, labelled_weight / max(n_labelled, 1), 1 / max(n_rows - n_labelled, 1))
 
@@ -152,7 +152,10 @@ def train_chunk(
 
     def train_one(state: TrainState, *steps: Any) -> tuple[TrainState, StepInfo]:
         def step(state: TrainState, batch: Any) -> tuple[TrainState, StepInfo]:
-            return train_step(state, *batch, scaling, hyperparameters, n_labelled, expectation, terms)
+            rows, labels, targets, rate = batch
+            return train_step(
+                state, rows, labels, targets, rate, scaling, hyperparameters, n_labelled, expectation, terms
+            )
 
         return jax.lax.scan(step, state, steps)
 

@@ -16,7 +16,7 @@ MAX_UNLABELLED_ROWS = 2_000  # more would tell no more
 def split_rows(
     codes: np.ndarray, validation_fraction: float, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers to train on and for validation: the same share of every label, at least one, and of the unlabelled."""
+    """Row numbers for training and validation: the same share of every label, at least one, and of the unlabelled."""
     if validation_fraction == 0:
         return np.arange(len(codes)), np.array([], dtype=int)
     chosen = []

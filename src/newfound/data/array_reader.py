@@ -9,36 +9,38 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from newfound.data import decisions
-from newfound.data.columns import decide_number, fill_gaps, finite_singles
-from newfound.data.dataset import Column, Dataset, Layout, conform, pixel_names
-from newfound.data.labelling import labels_of_array
-from newfound.data.problems import DataError, count, some
+from newfound.data import preprocessing_log
+from newfound.data.columns import fill_missing, finite_singles, infer_number
+from newfound.data.dataset import Dataset, align
+from newfound.data.file_labels import labels_of_array
+from newfound.data.schema import Column, Schema, pixel_names
+from newfound.errors import DataError
+from newfound.wording import count, quoted_list
 
-ENDINGS = (".npz", ".npy")
+NUMPY_SUFFIXES = (".npz", ".npy")
 
 
-def read_numpy_file(path: str | PathLike, labels: Any = None, layout: Layout | None = None) -> Dataset:
+def read_numpy_file(path: str | PathLike, labels: Any = None, schema: Schema | None = None) -> Dataset:
     """A .npy file of X, or an .npz file of X and, if there are any, y, feature_names and row_ids."""
     path = Path(path)
     loaded = _load(path)
     arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else loaded
     if "X" not in arrays:
         raise DataError(
-            f"{path.name!r} has no array named 'X': it has {some(arrays)}. "
+            f"{path.name!r} has no array named 'X'. It has {quoted_list(arrays)}. "
             f"Write it with np.savez(path, X=X, y=y), where y is -1 for rows without a label."
         )
-    y = arrays.get("y") if labels is None else labels_from(labels)
-    return read_array(arrays["X"], y, arrays.get("feature_names"), arrays.get("row_ids"), layout, repr(path.name))
+    y = arrays.get("y") if labels is None else load_labels(labels)
+    return read_array(arrays["X"], y, arrays.get("feature_names"), arrays.get("row_ids"), schema, repr(path.name))
 
 
-def labels_from(labels: Any) -> Any:
+def load_labels(labels: Any) -> Any:
     """y itself, or y from the .npy file that `labels` names."""
     if not isinstance(labels, str | PathLike):
         return labels
     loaded = _load(Path(labels))
     if not isinstance(loaded, np.ndarray):
-        raise DataError(f"{Path(labels).name!r} must hold one array, got {some(loaded)}. Write it with np.save.")
+        raise DataError(f"{Path(labels).name!r} must hold one array, got {quoted_list(loaded)}. Write it with np.save.")
     return loaded
 
 
@@ -52,12 +54,12 @@ def _load(path: Path) -> Any:
     except (ValueError, OSError, EOFError, BadZipFile, KeyError) as error:
         if "pickle" in str(error).lower() and path.stat().st_size:
             raise DataError(
-                f"{path.name!r} holds Python objects or is no NumPy file, and newfound unpickles nothing. "
+                f"{path.name!r} holds Python objects or is not a NumPy file, and newfound does not unpickle. "
                 f"Save plain numbers or strings with np.save or np.savez."
             ) from None
         raise DataError(
-            f"{path.name!r} is not a whole NumPy file ({str(error).rstrip('.')}). Copy it again, or write it anew with "
-            f"np.save or np.savez."
+            f"{path.name!r} is not a complete NumPy file ({str(error).rstrip('.')}). Copy it again, or write it again "
+            f"with np.save or np.savez."
         ) from None
 
 
@@ -66,63 +68,63 @@ def read_array(
     y: Any = None,
     feature_names: Sequence[str] | np.ndarray | None = None,
     row_ids: np.ndarray | None = None,
-    layout: Layout | None = None,
+    schema: Schema | None = None,
     where: str = "the array",
 ) -> Dataset:
-    """A Dataset of kind "matrix", or of kind "images" where each row is a picture of bytes."""
+    """A Dataset of kind "matrix", or of kind "images" where each row is an image of bytes."""
     X = np.asarray(X)
     _check_array(X, where)
     image_shape = X.shape[1:] if X.ndim > 2 else None
     rows = X.reshape(len(X), -1)
     names = pixel_names(image_shape) if image_shape else _feature_names(feature_names, rows.shape[1], where)
-    codes = labels_of_array(y, len(X), "y", () if layout is None else layout.class_names)
+    labels = labels_of_array(y, len(X), "y", () if schema is None else schema.class_names)
+    label_column = None if y is None else "y"
     dataset = Dataset(
         X=rows,
-        y=codes.codes,
-        class_names=codes.class_names,
+        labels=labels,
         feature_names=names,
         row_ids=_row_ids(row_ids, len(X), where),
         kind="images" if image_shape else "matrix",
         image_shape=image_shape,
-        label=None if y is None else "y",
+        label_column=label_column,
+        log=[
+            f"Read {count(len(X), 'row')} of {count(rows.shape[1], 'feature')} from {where}.",
+            *preprocessing_log.about_labels(label_column, labels, "y"),
+        ],
     )
-    about = [
-        f"Read {count(len(X), 'row')} of {count(rows.shape[1], 'feature')} from {where}.",
-        *decisions.about_labels(dataset.label, codes.codes, codes.class_names, codes.n_minus_one),
-    ]
-    return with_columns(replace(dataset, decisions=about), layout)
+    return with_columns(dataset, schema)
 
 
-def with_columns(dataset: Dataset, layout: Layout | None = None) -> Dataset:
-    """Decide on each column of a matrix, or take the layout's word for it, and fill what is missing."""
+def with_columns(dataset: Dataset, schema: Schema | None = None) -> Dataset:
+    """Infer the feature type of each column of a matrix, or take it from the schema, and fill what is missing."""
     if dataset.kind == "images" or dataset.X.dtype == np.uint8:
         columns = [Column(name, "numeric", (i,)) for i, name in enumerate(dataset.feature_names)]
-        whole = replace(dataset, columns=[] if dataset.kind == "images" else columns)
-        return whole if layout is None else conform(whole, layout)
+        complete = replace(dataset, columns=[] if dataset.kind == "images" else columns)
+        return complete if schema is None else align(complete, schema)
     X = finite_singles(dataset.X)
-    if layout is not None:
-        dataset = conform(replace(dataset, X=X), layout)
-        columns = list(layout.columns)
+    if schema is not None:
+        dataset = align(replace(dataset, X=X), schema)
+        columns = list(schema.columns)
     else:
-        columns = _decide(X, dataset.feature_names)
-    filled = [column if column.role == "category" else fill_gaps(X, column) for column in columns]
-    return replace(dataset, X=X, columns=filled, decisions=[*dataset.decisions, *decisions.about_gaps(filled)])
+        columns = _infer(X, dataset.feature_names)
+    filled = [column if column.feature_type == "categorical" else fill_missing(X, column) for column in columns]
+    return replace(dataset, X=X, columns=filled, log=[*dataset.log, *preprocessing_log.about_missing(filled)])
 
 
-def _decide(X: np.ndarray, names: Sequence[str]) -> list[Column]:
-    columns = [decide_number(name, X[:, i]) for i, name in enumerate(names)]
+def _infer(X: np.ndarray, names: Sequence[str]) -> list[Column]:
+    columns = [infer_number(name, X[:, i]) for i, name in enumerate(names)]
     empty = [name for name, column in zip(names, columns, strict=True) if column is None]
     if empty:
-        raise DataError(f"All values are missing in {some(empty)}. Leave these columns out of the array.")
+        raise DataError(f"All values are missing in {quoted_list(empty)}. Drop these columns from the array.")
     return [replace(column, positions=(i,)) for i, column in enumerate(columns) if column is not None]
 
 
 def _check_array(X: np.ndarray, where: str) -> None:
     if X.dtype.kind not in "buif":
-        raise DataError(f"{where} must hold numbers, got {X.dtype}. Encode words as numbers, or give a table instead.")
+        raise DataError(f"{where} must hold numbers, got {X.dtype}. Encode text as numbers, or give a table instead.")
     if X.ndim < 2 or X.size == 0:
         raise DataError(
-            f"{where} must have rows and columns, got the shape {X.shape}. Give a matrix with a row for each."
+            f"{where} must have rows and columns, got the shape {X.shape}. Give a matrix with one row for each sample."
         )
     is_image = X.dtype == np.uint8 and (X.ndim == 3 or (X.ndim == 4 and X.shape[3] == 3))
     if X.ndim > 2 and not is_image:

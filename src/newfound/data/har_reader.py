@@ -4,25 +4,19 @@ import io
 from collections import Counter
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from newfound.data import decisions
-from newfound.data.arrays import with_columns
-from newfound.data.dataset import Dataset
-from newfound.data.problems import DataError, count
+from newfound.data import preprocessing_log
+from newfound.data.array_reader import with_columns
+from newfound.data.dataset import Dataset, TrainTest
+from newfound.errors import DataError
+from newfound.labels import Labels
+from newfound.wording import count
 
 INNER = "UCI HAR Dataset.zip"  # inside the outer zip that the archive gives today
-AGAIN = "Download it again."
-
-
-class TrainTest(NamedTuple):
-    """The official split of a set."""
-
-    train: Dataset
-    test: Dataset
+REMEDY = "Download it again."
 
 
 def read_har(path: str | PathLike) -> TrainTest:
@@ -30,19 +24,19 @@ def read_har(path: str | PathLike) -> TrainTest:
     path = Path(path)
     try:
         with ZipFile(path) as outer:
-            _refuse_outside(outer, path.name)
+            _check_paths(outer, path.name)
             inner = next((name for name in outer.namelist() if name.split("/")[-1] == INNER), None)
             if inner is None:
                 return _read_parts(outer, path.name)
             with ZipFile(io.BytesIO(outer.read(inner))) as nested:
-                _refuse_outside(nested, inner)
+                _check_paths(nested, inner)
                 return _read_parts(nested, inner)
     except (BadZipFile, EOFError) as error:
-        raise DataError(f"{path.name!r} is not a whole zip file ({error}). {AGAIN}") from None
+        raise DataError(f"{path.name!r} is not a complete zip file ({error}). {REMEDY}") from None
 
 
-def _refuse_outside(archive: ZipFile, where: str) -> None:
-    """Such a member could do no harm here, but whoever made the archive meant some."""
+def _check_paths(archive: ZipFile, where: str) -> None:
+    """A path outside the folder could do no harm here, but it means that the archive is not to be trusted."""
     for name in archive.namelist():
         path = PurePosixPath(name.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
@@ -59,64 +53,65 @@ def _read_parts(archive: ZipFile, where: str) -> TrainTest:
 
 
 def _read_part(archive: ZipFile, where: str, part: str, features: list[str], activities: dict[str, str]) -> Dataset:
-    labels = _lines(archive, f"{part}/y_{part}.txt", where)
+    numbers = _lines(archive, f"{part}/y_{part}.txt", where)
     subjects = _lines(archive, f"{part}/subject_{part}.txt", where)
     X = _matrix(_member(archive, f"{part}/X_{part}.txt", where), f"{part}/X_{part}.txt", len(features))
-    if not len(X) == len(labels) == len(subjects):
+    if not len(X) == len(numbers) == len(subjects):
         raise DataError(
-            f"The {part} part of {where!r} has {count(len(X), 'row')} of features, {count(len(labels), 'label')} and "
-            f"{count(len(subjects), 'subject')}, which should be equal. {AGAIN}"
+            f"The {part} part of {where!r} has {count(len(X), 'row')} of features, {count(len(numbers), 'label')} and "
+            f"{count(len(subjects), 'subject')}, which should be equal. {REMEDY}"
         )
-    codes = list(activities)
-    unknown = sorted(set(labels) - set(codes))
-    if unknown:
-        raise DataError(
-            f"The {part} part of {where!r} has the label {unknown[0]}, which activity_labels.txt lacks. {AGAIN}"
-        )
-    y, names = np.array([codes.index(label) for label in labels]), list(activities.values())
-    groups = np.array(subjects, dtype=np.int64)
+    labels = _labels(numbers, activities, f"The {part} part of {where!r}")
     return with_columns(
         Dataset(
             X=X,
-            y=y,
-            class_names=names,
+            labels=labels,
             feature_names=features,
             row_ids=np.arange(len(X)),
             kind="table",
-            groups=groups,
-            label="activity",
-            decisions=[
+            groups=np.array(subjects, dtype=np.int64),
+            label_column="activity",
+            log=[
                 f"Read {count(len(X), 'row')} of {count(len(features), 'feature')} from {len(set(subjects))} subjects.",
-                *decisions.about_labels("activity", y, names),
+                *preprocessing_log.about_labels("activity", labels),
             ],
         )
     )
 
 
-def _member(archive: ZipFile, ending: str, where: str) -> bytes:
-    """A file by the end of its path; Mac's own copies of names beside the real ones do not count."""
-    matches = [n for n in archive.namelist() if f"/{n}".endswith(f"/{ending}") and not n.startswith("__MACOSX")]
+def _labels(numbers: list[str], activities: dict[str, str], where: str) -> Labels:
+    unknown = sorted(set(numbers) - set(activities))
+    if unknown:
+        raise DataError(f"{where} has the label {unknown[0]}, which activity_labels.txt lacks. {REMEDY}")
+    position = {number: i for i, number in enumerate(activities)}
+    names = list(activities.values())
+    return Labels.of_distinct(names, np.array([position[number] for number in numbers]), declared=names)
+
+
+def _member(archive: ZipFile, member: str, where: str) -> bytes:
+    """A file by the end of its path; the copies of names that macOS adds do not count."""
+    matches = [n for n in archive.namelist() if f"/{n}".endswith(f"/{member}") and not n.startswith("__MACOSX")]
     if not matches:
-        raise DataError(f"{where!r} is not the HAR archive: it has no {ending}. Get it from the UCI repository.")
+        raise DataError(f"{where!r} is not the HAR archive: it has no {member}. Get it from the UCI repository.")
     return archive.read(matches[0])
 
 
-def _lines(archive: ZipFile, ending: str, where: str) -> list[str]:
-    return [line.strip() for line in _member(archive, ending, where).decode().splitlines() if line.strip()]
+def _lines(archive: ZipFile, member: str, where: str) -> list[str]:
+    return [line.strip() for line in _member(archive, member, where).decode().splitlines() if line.strip()]
 
 
 def _matrix(content: bytes, where: str, width: int) -> np.ndarray:
     try:
         values = np.fromstring(content, dtype=np.float32, sep=" ")
     except ValueError as error:
-        raise DataError(f"{where!r} holds something other than numbers ({error}). {AGAIN}") from None
+        raise DataError(f"{where!r} holds something other than numbers ({error}). {REMEDY}") from None
     if len(values) == 0 or len(values) % width:
-        raise DataError(f"{where!r} has {len(values):,} numbers, which do not fill rows of {width}. {AGAIN}")
+        raise DataError(f"{where!r} has {len(values):,} numbers, which do not fill rows of {width}. {REMEDY}")
     return values.reshape(-1, width)
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """42 names of the publisher's stand three times, once for each axis: the second is marked #2, the third #3."""
+    """42 names of the publisher's occur three times, once for each axis: the second is marked #2, the third #3."""
     seen: Counter[str] = Counter()
     distinct = []
     for name in names:

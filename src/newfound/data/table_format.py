@@ -1,0 +1,60 @@
+"""What a table format is: a name, whether it streams, and how column names, whole tables and batches are read.
+
+A new format is one class in one file of its own and one line in `formats.FORMATS`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from newfound.errors import DataError
+
+
+class ColumnSelection(NamedTuple):
+    """The columns to read. CSV has no types: some are to be read as text, some as numbers, the rest as they look."""
+
+    names: Sequence[str]  # trimmed
+    text: Collection[str] = ()
+    numbers: Collection[str] = ()
+
+    def as_written(self, written: Sequence[str]) -> list[str]:
+        """The selected names as they are written in the file, where they may have spaces around them."""
+        by_name = {name.strip(): name for name in written}
+        return [by_name[name] for name in self.names]
+
+
+class TableFormat(ABC):
+    """Reads files of one format. What is read may carry the names as they are written; `TableFile` trims them."""
+
+    name: ClassVar[str]
+    streams: ClassVar[bool]  # whether `batches` needs the memory of a few batches only, whatever the file's size
+
+    @abstractmethod
+    def column_names(self, path: Path) -> list[str]:
+        """The column names, as they are written."""
+
+    @abstractmethod
+    def read(self, path: Path, selection: ColumnSelection) -> Any:
+        """The selected columns as one Arrow table."""
+
+    @abstractmethod
+    def batches(self, path: Path, selection: ColumnSelection, rows: int) -> Iterator[Any]:
+        """The selected columns as Arrow record batches of any size, best of about `rows` rows."""
+
+
+@contextmanager
+def opened_by_arrow(path: Path, format_name: str) -> Iterator[Any]:
+    """A binary file; whatever Arrow finds wrong with it becomes a DataError."""
+    import pyarrow as pa
+
+    try:
+        with pa.OSFile(str(path)) as file:
+            yield file
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise DataError(
+            f"{path.name!r} is not a complete {format_name} file: it is cut short, damaged or of another format "
+            f"({reason}). Copy or download it again, or save it again."
+        ) from None

@@ -1,0 +1,120 @@
+"""Where tables come from: files on disk, whole or a block at a time, and data frames in memory."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from newfound.data.formats import format_of
+from newfound.data.table_format import ColumnSelection
+from newfound.errors import DataError
+from newfound.wording import count, did_you_mean, quoted_list
+
+
+def open_source(source: Any) -> "TableFile | Frame":
+    return TableFile(Path(source)) if isinstance(source, str | PathLike) else Frame(source)
+
+
+class TableFile:
+    """A file in one of the registered formats. Column names are trimmed, in the header and in what is asked for."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.format = format_of(path)
+        self.where = repr(path.name)
+        if not path.is_file():
+            raise DataError(f"There is no file {str(path)!r}. Check the path.")
+        if path.stat().st_size == 0:
+            raise DataError(f"{self.where} is empty. Give a file with a header and at least one row.")
+        self.names = [name.strip() for name in self.format.column_names(path)]
+        check_names(self.names, self.where)
+
+    def read(self, selection: ColumnSelection) -> Any:
+        """One Arrow table."""
+        return _trimmed(self.format.read(self.path, selection))
+
+    def blocks(self, selection: ColumnSelection, rows: int) -> Iterator[Any]:
+        """Arrow tables of `rows` rows, the last one shorter, with only a few in memory at any time."""
+        return _regroup(map(_trimmed, self.format.batches(self.path, selection, rows)), rows)
+
+    def row_ids(self) -> np.ndarray | None:
+        return None
+
+
+class Frame:
+    """A pandas frame, or any object with Arrow's stream protocol (a polars frame, an Arrow table)."""
+
+    where = "The data frame"
+
+    def __init__(self, frame: Any):
+        import pyarrow as pa
+
+        self.is_pandas = hasattr(frame, "iloc")
+        self.frame = frame if self.is_pandas else pa.table(frame)
+        names = frame.columns if self.is_pandas else self.frame.schema.names
+        self.names = [str(name).strip() for name in names]
+        check_names(self.names, self.where)
+
+    def read(self, selection: ColumnSelection) -> Any:
+        import pyarrow as pa
+
+        positions = [self.names.index(name) for name in selection.names]
+        if not self.is_pandas:
+            return self.frame.select(positions).rename_columns(list(selection.names))
+        part = self.frame.iloc[:, positions].set_axis(list(selection.names), axis=1)
+        try:
+            return pa.Table.from_pandas(part, preserve_index=False)
+        except pa.ArrowException as error:
+            reason = "; ".join(map(str, error.args))
+            raise DataError(
+                f"The data frame cannot be read ({reason}). Give each column values of one type, "
+                f"or name it in `ignore` to drop it."
+            ) from None
+
+    def row_ids(self) -> np.ndarray | None:
+        """The index of a pandas frame."""
+        index = self.frame.index if self.is_pandas else None
+        return np.asarray(index) if getattr(index, "nlevels", 0) == 1 else None
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """Raise an error where a column has no name, or two have the same."""
+    blank = [i for i, name in enumerate(names, 1) if not name]
+    if blank:
+        raise DataError(
+            f"Column {blank[0]} of {where} has no name ({count(len(blank), 'such column')}). Give every column a name; "
+            f"if it is the index that pandas wrote, write the file again with index=False."
+        )
+    repeated = [name for name, n in Counter(names).items() if n > 1]
+    if repeated:
+        raise DataError(f"{where} has more than one column named {quoted_list(repeated)}. Give each a different name.")
+
+
+def check_column(name: str, opened: TableFile | Frame, what: str = "column") -> None:
+    """Raise an error where there is no column of that name, and say which ones may have been meant."""
+    if name not in opened.names:
+        raise DataError(f"There is no {what} {name!r} in {opened.where}. {did_you_mean(name, opened.names)}")
+
+
+def _regroup(batches: Iterator[Any], rows: int) -> Iterator[Any]:
+    import pyarrow as pa
+
+    waiting, n_waiting = [], 0
+    for batch in batches:
+        waiting.append(batch)
+        n_waiting += batch.num_rows
+        if n_waiting < rows:
+            continue
+        table = pa.Table.from_batches(waiting)
+        complete = n_waiting - n_waiting % rows
+        yield from (table.slice(start, rows) for start in range(0, complete, rows))
+        waiting, n_waiting = table.slice(complete).to_batches(), n_waiting - complete
+    if n_waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _trimmed(table: Any) -> Any:
+    return table.rename_columns([name.strip() for name in table.schema.names])
