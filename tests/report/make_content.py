@@ -206,7 +206,7 @@ def _class(rng, X, name, components, chosen, labels, probability, shown, *, is_n
         components=components,
         n_rows=len(rows),
         n_observed=int((labels == name).sum()),
-        confidence=float(probability[rows].mean()) if has_rows else float("nan"),
+        confidence=float(probability[rows].mean()) if has_rows else None,
         most_confident=first + np.arange(len(top)),
         lowest_confidence=first + len(top) + np.arange(len(bottom)),
         generated=generated,

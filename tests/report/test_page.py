@@ -1,4 +1,4 @@
-"""The report: what it says, that no name can break it, and that a real browser shows it without a network."""
+"""The report: what it says, and that no name can break it."""
 
 import re
 from dataclasses import replace

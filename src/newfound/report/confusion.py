@@ -1,21 +1,29 @@
-"""True classes against components, as a table whose cells are shaded."""
+"""True classes against predicted ones, as a table whose cells are shaded."""
 
-import math
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 
-from newfound.evaluation import Evaluation
-from newfound.plots import component_order
+from newfound.evaluation import METRICS, Evaluation
+from newfound.plots import column_order
 from newfound.report.content import ReportContent
-from newfound.report.words import percent
+from newfound.report.sentences import percent
 
-WIDEST_WITH_NUMBERS = 16  # columns; beyond, a cell shows its share by shade and on hover
+MAX_COLUMNS_WITH_NUMBERS = 16  # beyond, a cell shows its share by shade and on hover
+KNOWN, EMPTY = "known classes", "empty"
+
+
+class Column(NamedTuple):
+    """One predicted class."""
+
+    name: str
+    is_new: bool
+    starts_group: bool
 
 
 class Group(NamedTuple):
-    """Neighbouring components that stand for the same true class."""
+    """Neighbouring columns: the known classes, or the new ones that hold mostly the same true class."""
 
     name: str
     is_new: bool
@@ -23,7 +31,7 @@ class Group(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """The rows of one true class in one component."""
+    """The rows of one true class that were predicted as one class."""
 
     share: float
     text: str
@@ -44,46 +52,56 @@ class Matrix(NamedTuple):
     """The whole table."""
 
     groups: list[Group]
-    components: list[tuple[int, bool, bool]]  # number, whether it is new, whether it starts a group
+    columns: list[Column]
     lines: list[Line]
     is_compact: bool
 
 
 def confusion(content: ReportContent) -> Matrix | None:
-    """Known components first, then the new ones grouped under the class most common in each, empty ones last."""
-    evaluation, n_known = content.evaluation, content.n_known_components
+    """Known classes first, then the new ones grouped under the true class most common in each; no empty new ones."""
+    evaluation = content.evaluation
     if evaluation is None:
         return None
-    order = component_order(evaluation, n_known)
-    order = order[(evaluation.counts[:, order].sum(axis=0) > 0) | (order < n_known)]
-    is_compact = len(order) > WIDEST_WITH_NUMBERS
-    groups = _groups(evaluation, order, n_known, merges_known=is_compact)
+    is_new = _is_new(content, evaluation)
+    order = column_order(evaluation, is_new)
+    order = order[(evaluation.counts[:, order].sum(axis=0) > 0) | ~is_new[order]]
+    groups = _groups(evaluation, order, is_new)
     starts = _starts(groups)
-    known = {c.name for c in content.classes if not c.is_new}
-    totals = evaluation.counts.sum(axis=1)
-    lines = [
-        Line(str(name), str(name) in known, int(total), _cells(counts[order], int(total), starts))
-        for name, total, counts in zip(evaluation.classes, totals, evaluation.counts, strict=True)
-    ]
-    components = [(int(k), bool(k >= n_known), i in starts) for i, k in enumerate(order)]
-    return Matrix(groups, components, lines, is_compact)
+    columns = [Column(str(evaluation.predicted[k]), bool(is_new[k]), i in starts) for i, k in enumerate(order)]
+    return Matrix(groups, columns, _lines(evaluation, order, starts), len(order) > MAX_COLUMNS_WITH_NUMBERS)
 
 
-def _groups(evaluation: Evaluation, order: np.ndarray, n_known: int, *, merges_known: bool) -> list[Group]:
-    """Known components are one group where there is no room for a name above each."""
+def _is_new(content: ReportContent, evaluation: Evaluation) -> np.ndarray:
+    """A flag for each column of the evaluation, by its class's name."""
+    new = {c.name for c in content.classes if c.is_new}
+    return np.array([str(name) in new for name in evaluation.predicted], dtype=bool)
 
-    def key(component: int) -> tuple[bool, str]:
-        stands_for = evaluation.many_to_one_class[component]
-        name = str(evaluation.classes[stands_for]) if stands_for >= 0 else "empty"
-        return bool(component >= n_known), "known" if merges_known and component < n_known else name
 
-    return [Group(name, is_new, len(list(members))) for (is_new, name), members in groupby(order, key=key)]
+def _groups(evaluation: Evaluation, order: np.ndarray, is_new: np.ndarray) -> list[Group]:
+    majority = evaluation.majority
+
+    def key(column: int) -> tuple[bool, str]:
+        if not is_new[column]:
+            return False, KNOWN
+        return True, str(evaluation.classes[majority[column]]) if majority[column] >= 0 else EMPTY
+
+    return [Group(name, new, len(list(members))) for (new, name), members in groupby(order, key=key)]
 
 
 def _starts(groups: list[Group]) -> set[int]:
-    """The columns at which a new group begins; known components need no line between them."""
+    """The columns at which a group of new classes begins."""
     firsts = np.cumsum([0, *(group.n_columns for group in groups)]).tolist()
     return {first for first, group in zip(firsts, groups, strict=False) if group.is_new}
+
+
+def _lines(evaluation: Evaluation, order: np.ndarray, starts: set[int]) -> list[Line]:
+    totals = evaluation.counts.sum(axis=1).tolist()
+    return [
+        Line(str(name), bool(is_known), total, _cells(counts[order], total, starts))
+        for name, is_known, total, counts in zip(
+            evaluation.classes, evaluation.is_known, totals, evaluation.counts, strict=True
+        )
+    ]
 
 
 def _cells(counts: np.ndarray, total: int, starts: set[int]) -> list[Cell]:
@@ -95,14 +113,6 @@ def _cells(counts: np.ndarray, total: int, starts: set[int]) -> list[Cell]:
 
 
 def metrics(content: ReportContent) -> list[tuple[str, str]]:
-    """Every metric by its exact name: those given, else the evaluation's own."""
-    named = content.metrics or (content.evaluation.metrics if content.evaluation else {})
-    return [(name, _metric(name, value)) for name, value in named.items()]
-
-
-def _metric(name: str, value: float) -> str:
-    if not math.isfinite(value):
-        return "–"
-    if name == "components in use":
-        return f"{value:.0f}"
-    return f"{value:.1%}" if "accuracy" in name else f"{value:.3f}"
+    """Every metric by its exact name, as it is printed everywhere."""
+    computed = {} if content.evaluation is None else content.evaluation.metrics
+    return [(name, METRICS[name].show(value)) for name, value in computed.items()]

@@ -1,25 +1,21 @@
-"""What a report says, apart from how it looks: plain arrays and words, made by `newfound.run_folder` from one run."""
+"""What a report says, apart from how it looks: plain arrays and text, gathered from a run by `assemble`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from newfound.evaluation import Evaluation
+from newfound.runs.class_summaries import ClassSummary
 
 
 @dataclass(frozen=True)
-class ClassContent:
-    """One class: a known one, or a new one with the components it owns."""
+class ClassContent(ClassSummary):
+    """One class: the run's summary of it, and the rows that its card shows."""
 
-    name: str
-    is_new: bool
-    components: list[int]
-    n_rows: int  # rows put in this class
-    n_observed: int  # rows that carry its label
-    confidence: float  # mean probability of the class over its rows; nan where it has none
-    typical: np.ndarray  # positions in `Examples`, surest first
-    doubtful: np.ndarray  # positions in `Examples`, least sure first
-    generated: np.ndarray  # (a few, features): means of made-up rows, in the user's units
+    most_confident: np.ndarray  # positions in `Examples`
+    lowest_confidence: np.ndarray  # positions in `Examples`, the lowest first
+    generated: np.ndarray  # (a few, features): means of generated rows, in the user's units
     mean: np.ndarray  # (features): of its rows, in the user's units; nan where it has none
 
 
@@ -36,8 +32,8 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class Map:
-    """Rows laid out in two dimensions, neighbours in latent space side by side."""
+class LatentMap:
+    """Rows in two dimensions: neighbours in latent space side by side."""
 
     x: np.ndarray
     y: np.ndarray
@@ -50,7 +46,7 @@ class Map:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Of the known classes, on labels held out of training: how often a probability was right."""
+    """Of the known classes, on the labels of validation rows: how often a probability was right."""
 
     bin_probability: np.ndarray  # mean probability of the rows in each bin
     bin_accuracy: np.ndarray
@@ -65,26 +61,24 @@ class ReportContent:
     title: str
     source: str  # the file or data set, as the user named it
     created: str
-    model: str  # "GM-DGM" or "SSVAE"
+    model: str  # its title, such as "GM-DGM"
     regime: str
-    ending: str
+    termination_condition: str
     n_rows: int
     n_labelled: int
-    n_disagreements: int  # rows whose label the model doubts
+    n_disagreements: int  # rows whose label is not their predicted class
     kind: str  # "table", "images" or "matrix"
     image_shape: tuple[int, ...] | None
     feature_names: list[str]
     feature_mean: np.ndarray  # over all rows, in the user's units
-    feature_sd: np.ndarray
+    feature_std: np.ndarray
     classes: list[ClassContent]
     examples: Examples
-    map: Map
+    map: LatentMap
     history: dict[str, np.ndarray]
-    decisions: list[str]  # what the data loader decided, in sentences
-    settings: dict[str, object]
+    log: list[str]  # the preprocessing log, in sentences
+    settings: dict[str, Any]  # the estimator's keywords; "config" holds the others in groups
     versions: dict[str, str]
     command: str  # to repeat the run
     calibration: Calibration | None = None
-    evaluation: Evaluation | None = None  # where true classes are known
-    metrics: dict[str, float] = field(default_factory=dict)  # exact name → value, where true classes are known
-    n_known_components: int = 0
+    evaluation: Evaluation | None = None  # of predicted classes, where true ones are known

@@ -1,11 +1,11 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const figures = JSON.parse(document.getElementById("figures").textContent);
-  const isCoarse = matchMedia("(pointer: coarse)").matches; // fingers scroll the page, also across a figure
+  const charts = JSON.parse(document.getElementById("charts").textContent);
+  const isCoarse = matchMedia("(pointer: coarse)").matches; // fingers scroll the page, also across a chart
   const config = { responsive: true, displaylogo: false, modeBarButtons: [["zoom2d", "pan2d", "resetScale2d", "toImage"]] };
 
-  // A colour is the name of a custom property: looked up anew whenever light changes to dark.
+  // A colour is the name of a custom property: looked up again whenever light changes to dark.
   function themed(value, styles, key = "") {
     if (typeof value === "string") {
       return value.startsWith("--") && key.endsWith("color") ? styles.getPropertyValue(value).trim() : value;
@@ -28,14 +28,14 @@
   };
 
   function draw(name) {
-    const figure = figures[name];
-    const layout = { ...base, ...figure.layout };
+    const chart = charts[name];
+    const layout = { ...base, ...chart.layout };
     layout.xaxis = { ...axis, ...layout.xaxis };
     layout.yaxis = { ...axis, ...layout.yaxis };
     const styles = getComputedStyle(root);
-    return Plotly.react(name, themed(figure.data, styles), themed(layout, styles), config);
+    return Plotly.react(name, themed(chart.data, styles), themed(layout, styles), config);
   }
-  const drawAll = () => Object.keys(figures).forEach(draw);
+  const drawAll = () => Object.keys(charts).forEach(draw);
 
   // The map and its legend
   const map = document.getElementById("map");
@@ -45,9 +45,9 @@
     entries.forEach((entry) => {
       const on = isShown(entry);
       entry.setAttribute("aria-pressed", on);
-      figures.map.data[entry.dataset.class].visible = on;
+      charts.map.data[entry.dataset.class].visible = on;
     });
-    Plotly.restyle(map, { visible: figures.map.data.map((trace) => trace.visible ?? true) });
+    Plotly.restyle(map, { visible: charts.map.data.map((trace) => trace.visible ?? true) });
   }
   const isOn = (entry) => entry.getAttribute("aria-pressed") === "true";
 
@@ -77,7 +77,7 @@
     button.addEventListener("click", () => zoom(Number(button.dataset.zoom))));
   document.querySelectorAll("[hidden]").forEach((tool) => { tool.hidden = false; }); // of use only where scripts run
 
-  // Paper is light and narrow, and shows what is folded away. Figures are given its size beforehand: no one tells them.
+  // Paper is light and narrow, and shows what is folded away. Charts are given its size beforehand: no one tells them.
   const paperSize = (plot) => (plot.id === "map" ? { width: 676, height: 420 } : { width: 296, height: 220 });
   const screenSize = () => ({ width: null, height: null, autosize: true });
   const resize = (size) => document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.relayout(plot, size(plot)));
@@ -97,7 +97,7 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 
   // The map at once; the rest when the page has had time to show itself.
-  const later = Object.keys(figures).filter((name) => name !== "map");
+  const later = Object.keys(charts).filter((name) => name !== "map");
   draw("map").then(function next() {
     const name = later.shift();
     if (name) setTimeout(() => draw(name).then(next), 0);

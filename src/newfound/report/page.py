@@ -2,15 +2,28 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from newfound.report.assemble import content_of
 from newfound.report.cards import cards, signed
+from newfound.report.charts import charts
 from newfound.report.confusion import confusion, metrics
 from newfound.report.content import ReportContent
-from newfound.report.figures import figures
-from newfound.report.words import facts, shorten, squeeze, summary
+from newfound.report.sentences import facts, shorten, squeeze, summary
+from newfound.runs.folder import Run
+from newfound.storage import replace_file
+
+
+def write_report(run: Run) -> Path:
+    """Write (again) the report of a run from what its folder holds."""
+    path = run.folder / "report.html"
+    replace_file(path, render(content_of(run)).encode())
+    return path
 
 
 def render(content: ReportContent) -> str:
@@ -27,14 +40,19 @@ def render(content: ReportContent) -> str:
         cards=cards(content),
         matrix=confusion(content),
         metrics=metrics(content),
-        figures=figures(content),
+        charts=charts(content),
+        settings=settings_in_groups(content.settings) | {"Versions": content.versions},
         style=_stored("page.css"),
         scripts=scripts,
         script_hashes=[_hash(script) for script in scripts],
     )
-    return page.encode("utf-8", "replace").decode(
-        "utf-8"
-    )  # a name cut in half by a wrong encoding is no reason to fail
+    return page.encode("utf-8", "replace").decode()  # a name cut in half by a wrong encoding is no reason to fail
+
+
+def settings_in_groups(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The estimator's keywords, then the parts of its configuration, each under its title."""
+    keywords = {name: value for name, value in settings.items() if name != "config"}
+    return {"Settings": keywords} | {part.capitalize(): of for part, of in settings.get("config", {}).items()}
 
 
 def _stored(name: str) -> str:

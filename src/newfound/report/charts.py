@@ -1,6 +1,6 @@
-"""The interactive figures, as plotly's own data and layout.
+"""The interactive charts, as plotly's own data and layout.
 
-A colour is the name of a custom property of the style sheet; `page.js` looks it up, so that one figure serves light and
+A colour is the name of a custom property of the style sheet; `page.js` looks it up, so that one chart serves light and
 dark. Every text that came from a user is escaped, because plotly reads a little HTML in texts.
 """
 
@@ -9,27 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from newfound.report.content import Calibration, Map, ReportContent
+from newfound.report.content import Calibration, LatentMap, ReportContent
 from newfound.report.marks import Mark, marks
-from newfound.report.words import percent, shorten
+from newfound.report.sentences import percent, shorten
 
-Figure = dict[str, Any]
+Chart = dict[str, Any]
 
 MARGIN = {"l": 56, "r": 12, "t": 12, "b": 44}
-NOT_A_TERM = {"step", "is_warming", "learning_rate", "loss", "reconstruction", "gradient_norm", "seconds"}
-TERM_NAMES = {"kl_z": "KL of z", "kl_y": "KL of y", "cross_entropy": "cross-entropy of labels"}
+NOT_AMONG_TERMS = {"loss", "reconstruction", "grad_norm"}  # shown elsewhere, or not at all
 LINES = ["--known-0", "--new-0", "--new-1", "--known-1", "--known-3", "--new-5"]
 
 
-def figures(content: ReportContent) -> dict[str, Figure]:
-    """Every figure there is data for, by the id of the element it is drawn in."""
+def charts(content: ReportContent) -> dict[str, Chart]:
+    """Every chart there is data for, by the id of the element it is drawn in."""
     drawn = {"map": latent_map(content), **training(content.history)}
     if content.calibration is not None:
         drawn["calibration"] = reliability(content.calibration)
     return drawn
 
 
-def latent_map(content: ReportContent) -> Figure:
+def latent_map(content: ReportContent) -> Chart:
     """A trace for each class. SVG, not WebGL: it prints, needs no graphics driver and is quick at 2,000 rows."""
     mark_of = marks(content.classes)
     traces = [_class_on_map(content.map, c.name, mark_of[c.name]) for c in content.classes]
@@ -44,7 +43,7 @@ def latent_map(content: ReportContent) -> Figure:
     return {"data": traces, "layout": layout}
 
 
-def _class_on_map(rows: Map, name: str, mark: Mark) -> Figure:
+def _class_on_map(rows: LatentMap, name: str, mark: Mark) -> Chart:
     chosen = np.flatnonzero(rows.predicted == name)
     has_label = rows.observed[chosen] != ""
     truth = "" if rows.truth is None else "<br>true class: %{customdata[4]}"
@@ -69,31 +68,38 @@ def _class_on_map(rows: Map, name: str, mark: Mark) -> Figure:
     }
 
 
-def _hover(rows: Map, row: int) -> list[str]:
+def _hover(rows: LatentMap, row: int) -> list[str]:
     texts = [rows.row_ids[row], rows.predicted[row], percent(rows.probability[row]), rows.observed[row] or "none"]
     return [_text(text) for text in (texts if rows.truth is None else [*texts, rows.truth[row]])]
 
 
-def training(history: dict[str, np.ndarray]) -> dict[str, Figure]:
-    """The loss, its terms, and what the rows held out of training say; the warm start is shaded."""
+def training(history: dict[str, np.ndarray]) -> dict[str, Chart]:
+    """The loss, its terms, and what the validation rows say; pretraining is shaded."""
     if not len(history.get("step", ())):
         return {}
-    terms = {TERM_NAMES.get(k, k): v for k, v in history.items() if k not in NOT_A_TERM and not k.startswith("heldout")}
-    lines: dict[str, dict[str, np.ndarray | None]] = {
-        "loss": {"loss": history.get("loss"), "reconstruction error": _negative(history.get("reconstruction"))},
-        "terms": {**terms},
-        "heldout-elbo": {"held-out ELBO": history.get("heldout_elbo")},
-        "heldout-accuracy": {"held-out accuracy": history.get("heldout_accuracy")},
-    }
     drawn = {
-        name: _curves(history, {k: v for k, v in curves.items() if _has_values(v)}) for name, curves in lines.items()
+        name: _curves(history, {k: v for k, v in curves.items() if _has_values(v)})
+        for name, curves in _training_curves(history).items()
     }
-    if "heldout-accuracy" in drawn:
-        drawn["heldout-accuracy"]["layout"]["yaxis"] |= {"tickformat": ".0%", "rangemode": "normal"}
-    return {name: figure for name, figure in drawn.items() if figure["data"]}
+    drawn["validation-accuracy"]["layout"]["yaxis"] |= {"tickformat": ".0%", "rangemode": "normal"}
+    return {name: chart for name, chart in drawn.items() if chart["data"]}
 
 
-def _curves(history: dict[str, np.ndarray], curves: dict[str, Any]) -> Figure:
+def _training_curves(history: dict[str, np.ndarray]) -> dict[str, dict[str, np.ndarray | None]]:
+    """By chart and printed name; a term that is 0 throughout was not part of the loss."""
+    from newfound.training import TERM_NAMES
+
+    terms = [name for name in TERM_NAMES if name not in NOT_AMONG_TERMS and np.any(history.get(name, 0))]
+    error = f"−{TERM_NAMES['reconstruction']}"
+    return {
+        "loss": {TERM_NAMES["loss"]: history.get("loss"), error: _negative(history.get("reconstruction"))},
+        "terms": {TERM_NAMES[name]: history[name] for name in terms},
+        "validation-elbo": {"validation ELBO": history.get("validation_elbo")},
+        "validation-accuracy": {"validation accuracy": history.get("validation_accuracy")},
+    }
+
+
+def _curves(history: dict[str, np.ndarray], curves: dict[str, Any]) -> Chart:
     step = numbers(history["step"])
     mode = "lines" if len(step) > 1 else "markers"
     traces = [
@@ -107,26 +113,27 @@ def _curves(history: dict[str, np.ndarray], curves: dict[str, Any]) -> Figure:
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         "hovermode": "x unified",
         "margin": MARGIN | {"t": 36 if len(traces) > 1 else 12},
-        "shapes": _warm_start(history),
+        "shapes": _pretraining(history),
     }
     return {"data": traces, "layout": layout}
 
 
-def _line_styles() -> list[Figure]:
+def _line_styles() -> list[Chart]:
     dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
     return [{"color": colour, "dash": dash, "width": 2} for colour, dash in zip(LINES, dashes, strict=True)]
 
 
-def _warm_start(history: dict[str, np.ndarray]) -> list[Figure]:
-    warm = np.asarray(history["step"])[np.asarray(history.get("is_warming", np.zeros(len(history["step"])))) > 0]
-    if len(warm) == 0:
+def _pretraining(history: dict[str, np.ndarray]) -> list[Chart]:
+    steps = np.asarray(history["step"])
+    steps = steps[np.asarray(history.get("is_pretraining", np.zeros(len(steps)))) > 0]
+    if len(steps) == 0:
         return []
-    where = {"xref": "x", "yref": "paper", "x0": 0, "x1": float(warm.max()), "y0": 0, "y1": 1}
+    where = {"xref": "x", "yref": "paper", "x0": 0, "x1": float(steps.max()), "y0": 0, "y1": 1}
     return [{"type": "rect", "layer": "below", "fillcolor": "--shade", "line": {"width": 0}, **where}]
 
 
-def reliability(calibration: Calibration) -> Figure:
-    """How often the model was right, against how sure it was; on the diagonal, it knows how much it knows."""
+def reliability(calibration: Calibration) -> Chart:
+    """Accuracy against mean probability, in bins of probability; on the diagonal the model is calibrated."""
     filled = np.flatnonzero(calibration.bin_rows > 0)
     rows = calibration.bin_rows[filled]
     share = {"range": [-0.03, 1.03], "tickformat": ".0%", "zeroline": False, "dtick": 0.2}
@@ -134,18 +141,18 @@ def reliability(calibration: Calibration) -> Figure:
     bins = {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": "held-out labels",
+        "name": "validation labels",
         "cliponaxis": False,
         "x": numbers(calibration.bin_probability[filled]),
         "y": numbers(calibration.bin_accuracy[filled]),
         "customdata": rows.tolist(),
-        "hovertemplate": "%{customdata} rows<br>mean probability %{x:.0%}<br>right %{y:.0%}<extra></extra>",
+        "hovertemplate": "%{customdata} rows<br>mean probability %{x:.0%}<br>accuracy %{y:.0%}<extra></extra>",
         "line": {"color": "--known-0", "width": 2},
         "marker": {"color": "--known-0", "size": numbers(8 + 14 * np.sqrt(rows / max(rows.max(initial=1), 1)))},
     }
     layout = {
         "xaxis": share | {"title": {"text": "mean probability"}},
-        "yaxis": share | {"title": {"text": "share that is right"}},
+        "yaxis": share | {"title": {"text": "accuracy"}},
         "showlegend": False,
         "hovermode": "closest",
         "margin": MARGIN,
@@ -154,7 +161,7 @@ def reliability(calibration: Calibration) -> Figure:
 
 
 def numbers(values: Any) -> list[float | None]:
-    """For JSON, which knows no nan: five digits, enough for a screen."""
+    """For JSON, which has no nan: five digits, enough for a screen."""
     return [float(f"{v:.5g}") if np.isfinite(v) else None for v in np.asarray(values, dtype=float).tolist()]
 
 

@@ -1,0 +1,31 @@
+"""The command line: text in, text out. One file a group of commands; the work is done by the packages it calls.
+
+Nothing heavy is imported before a command runs, so that --help is quick.
+"""
+
+from typing import Annotated
+
+import typer
+
+from newfound.cli.dataset_commands import datasets_app
+from newfound.cli.experiment_commands import demo, reproduce
+from newfound.cli.fit_command import fit
+from newfound.cli.predict_commands import evaluate, predict
+from newfound.cli.run_commands import info, report
+
+__all__ = ["app", "datasets_app"]
+
+app = typer.Typer(name="newfound", no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+app.add_typer(datasets_app, name="datasets")
+for command in (fit, predict, evaluate, report, info, reproduce, demo):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def main(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    """Classifies the classes you labelled and discovers the ones you didn't."""
+    if version:
+        from newfound import __version__
+
+        typer.echo(f"newfound {__version__}")
+        raise typer.Exit

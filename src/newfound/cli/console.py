@@ -1,0 +1,77 @@
+"""What the commands share: where they print, what they do with errors, options that several of them have."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from newfound.runs import Listener
+
+BAD_INPUT = 2
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+RunArgument = Annotated[Path, typer.Argument(help="A folder that `newfound fit` wrote.", show_default=False)]
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """What a user can put right is one sentence, with exit code 2; anything else is a bug, and shows."""
+    try:
+        yield
+    except (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        typer.echo(f"newfound: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def console_for(as_json: bool) -> "Console":
+    """Where a person reads: standard output, or standard error while a machine reads the other."""
+    from rich.console import Console
+
+    return Console(stderr=as_json, highlight=False)
+
+
+def print_json(content: Any) -> None:
+    typer.echo(json.dumps(content))
+
+
+@contextmanager
+def status_line(console: "Console", first: str) -> Iterator[Callable[[str], None]]:
+    """A line that says what is being done, on a terminal."""
+    with console.status(first) as status:
+        yield status.update
+
+
+def listener_on(console: "Console") -> "Listener":
+    """Stages as faint lines on a terminal (a status line would be in the way of the progress bar), notes in yellow."""
+    from newfound.runs import Listener
+
+    def stage(text: str) -> None:
+        if console.is_terminal:
+            console.print(f"{text} …", style="dim")
+
+    return Listener(stage, lambda text: console.print(f"note: {text}", style="yellow", markup=False))
+
+
+def table_with(*columns: str, right: Sequence[str] = ()) -> "Table":
+    """An empty table; the columns in `right` are aligned right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left")
+    return table
+
+
+def keep_compiled_programs() -> None:
+    """So that the next command of the same shape starts at once."""
+    from newfound.training import compilation
+
+    compilation.keep_compiled_programs()

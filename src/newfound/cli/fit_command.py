@@ -1,0 +1,147 @@
+"""`newfound fit`: from a file to a run."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from newfound.cli.console import AsJson, clear_errors, console_for, keep_compiled_programs, listener_on, print_json
+from newfound.cli.option_values import Masking, number_or_auto, observed_labels, one_of
+from newfound.cli.run_commands import print_summary, summary_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from newfound.data import Dataset
+    from newfound.runs import Run
+
+Source = Annotated[str, typer.Argument(help="A table, NumPy file, folder of images, or the name of a data set.")]
+Out = Annotated[Path, typer.Option(help="Folder for the run.")]
+Label = Annotated[str | None, typer.Option(help="The column that holds the labels; empty cells are unlabelled.")]
+LabelFile = Annotated[str | None, typer.Option(help="A file of labels, for images or arrays.")]
+Id = Annotated[str | None, typer.Option(help="The column that names the rows.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="A column to drop; may be given several times.")]
+Categorical = Annotated[
+    list[str] | None, typer.Option(help="A column of numbers to read as categories; may be given several times.")
+]
+NNew = Annotated[str, typer.Option(help="Components for new classes: a number, or auto.")]
+Model = Annotated[str, typer.Option(help="gmdgm, or the name of a baseline such as ssvae.")]
+Hide = Annotated[str | None, typer.Option(help="Hide all labels of these classes: 5-9 or cat,dog.")]
+Keep = Annotated[
+    str | None, typer.Option(help="Keep only this share (20%) or number (10) of the labels of each class.")
+]
+ByGroup = Annotated[bool, typer.Option("--by-group", help="Keep the labels of whole groups (har: people).")]
+Epochs = Annotated[str, typer.Option(help="Passes over the data: a number, or auto.")]
+NInit = Annotated[int, typer.Option(min=1, help="Restarts; the one with the best validation ELBO is used.")]
+Seed = Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")]
+Likelihood = Annotated[
+    str, typer.Option(help="auto, or the name of a likelihood such as gaussian or bernoulli (min-max scaled).")
+]
+MinStd = Annotated[float, typer.Option(min=0, help="Drop columns that vary less (the paper's images: 0.1).")]
+Replace = Annotated[bool, typer.Option("--replace", help="Write over an earlier run.")]
+
+
+def fit(
+    source: Source,
+    out: Out = Path("run"),
+    label: Label = None,
+    labels: LabelFile = None,
+    id: Id = None,
+    ignore: Ignore = None,
+    categorical: Categorical = None,
+    n_new: NNew = "auto",
+    model: Model = "gmdgm",
+    hide: Hide = None,
+    keep: Keep = None,
+    by_group: ByGroup = False,
+    epochs: Epochs = "auto",
+    n_init: NInit = 1,
+    seed: Seed = 0,
+    likelihood: Likelihood = "auto",
+    min_std: MinStd = 0.0,
+    replace: Replace = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a model to your data and write a run: predictions, classes, report.
+
+    Ctrl-C ends training early and keeps what was learned so far.
+
+    For example:
+
+    `newfound fit flowers.csv --label species --out run/`
+
+    `newfound fit mnist --hide 5-9 --keep 20% --n-new 40 --out run/`
+    """
+    console = console_for(as_json)
+    with clear_errors():
+        _check(out, replace, model, likelihood)
+        settings = _settings(n_new, epochs, n_init, seed, likelihood, min_std)
+        dataset = _read(console, source, label, id, ignore, labels, categorical)
+        masking = Masking(hide, keep, by_group, seed)
+        run = _fit(console, dataset, out, source, masking, model=model, settings=settings, replace=replace)
+    if as_json:
+        print_json(summary_of(run))
+    else:
+        print_summary(console, run)
+
+
+def _check(out: Path, replace: bool, model: str, likelihood: str) -> None:
+    """What can be known before the data are read."""
+    from newfound.fitting import CHOOSABLE
+    from newfound.models import MODELS
+    from newfound.runs import check_out
+
+    check_out(out, replace=replace)
+    one_of("--model", model, list(MODELS))
+    one_of("--likelihood", likelihood, ["auto", *CHOOSABLE])
+
+
+def _settings(n_new: str, epochs: str, n_init: int, seed: int, likelihood: str, min_std: float) -> dict[str, Any]:
+    from newfound.config import Config
+
+    return {
+        "n_new": number_or_auto("--n-new", n_new),
+        "max_epochs": number_or_auto("--epochs", epochs),
+        "n_init": n_init,
+        "random_state": seed,
+        "likelihood": likelihood,
+        "config": Config().replace(min_std=min_std),
+    }
+
+
+def _read(
+    console: "Console",
+    source: str,
+    label: str | None,
+    id: str | None,
+    ignore: list[str] | None,
+    labels: str | None,
+    categorical: list[str] | None,
+) -> "Dataset":
+    """Read the data and print its preprocessing log."""
+    from newfound.data import read_dataset
+
+    with console.status(f"reading {source} …"):
+        dataset = read_dataset(source, label, id, ignore or [], labels, categorical=categorical or [])
+    for sentence in dataset.log:
+        console.print(f"· {sentence}", markup=False, soft_wrap=True)
+    return dataset
+
+
+def _fit(console: "Console", dataset: "Dataset", out: Path, source: str, masking: Masking, **options: Any) -> "Run":
+    from newfound.report import write_report
+    from newfound.runs import Origin, fit_run
+
+    listener = listener_on(console)
+
+    def finish(run: "Run") -> None:
+        listener.stage("writing the report")
+        write_report(run)
+
+    keep_compiled_programs()
+    command = shlex.join(["newfound", *sys.argv[1:]])
+    origin = Origin(source, command, masking._asdict() if masking.hides_any else None)
+    observed = observed_labels(dataset, masking)
+    return fit_run(dataset, out, origin, observed=observed, listener=listener, finish=finish, **options)

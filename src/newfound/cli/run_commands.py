@@ -1,0 +1,80 @@
+"""`newfound report` and `newfound info`: what a run holds."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from newfound.cli.console import AsJson, RunArgument, clear_errors, console_for, print_json, table_with
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from newfound.runs import Run
+
+IN_SUMMARY = ("regime", "termination_condition", "n_rows", "n_labelled", "n_disagreements")
+
+
+def report(run: RunArgument) -> None:
+    """Write the report of a run again: one HTML file that needs no network.
+
+    Example: `newfound report run/`
+    """
+    from newfound.report import write_report
+    from newfound.runs import open_run
+
+    with clear_errors():
+        typer.echo(f"wrote {write_report(open_run(run))}")
+
+
+def info(run: RunArgument, as_json: AsJson = False) -> None:
+    """Show what a run holds: data, settings, classes.
+
+    Example: `newfound info run/`
+    """
+    from newfound.runs import open_run
+
+    console = console_for(as_json)
+    with clear_errors():
+        opened = open_run(run)
+        if as_json:
+            print_json(opened.description | _classes(opened))
+            return
+        about = opened.description
+        lines = [
+            f"{about['source']}: {about['n_rows']:,} rows, {about['n_labelled']:,} labelled",
+            f"fitted {about['created']} by newfound {about['newfound']}: {about['command']}",
+            *(f"· {sentence}" for sentence in about["log"]),
+        ]
+        for line in lines:
+            console.print(line, markup=False, soft_wrap=True)
+        print_summary(console, opened)
+
+
+def summary_of(run: "Run") -> dict[str, Any]:
+    """A run in a few numbers, for machines."""
+    return {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder)} | _classes(run)
+
+
+def print_summary(console: "Console", run: "Run") -> None:
+    """A run in a few numbers, for people."""
+    from rich.markup import escape
+
+    table = table_with("class", "", "rows", "labels", "mean probability", right=("rows", "labels", "mean probability"))
+    for c in run.classes:
+        confidence = "" if c.confidence is None else f"{c.confidence:.2f}"
+        kind = "[red]new[/red]" if c.is_new else "known"
+        table.add_row(escape(c.name), kind, f"{c.n_rows:,}", f"{c.n_observed:,}", confidence)
+    console.print(table)
+    about = run.description
+    console.print(
+        f"{about['regime']} learning, ended by {about['termination_condition']}. Label disagreements: "
+        f"{about['n_disagreements']:,} of {about['n_labelled']:,} (disagreements.csv).",
+        soft_wrap=True,
+    )
+    if (run.folder / "report.html").is_file():
+        console.print(f"Report: {run.folder / 'report.html'}", markup=False, soft_wrap=True)
+
+
+def _classes(run: "Run") -> dict[str, Any]:
+    return {"classes": [asdict(c) for c in run.classes]}

@@ -1,0 +1,28 @@
+"""Runs: a folder for everything that one fit produced, how it is made, and what is asked of it later.
+
+new_run ──► folder (predictions · class_summaries · examples · scoring) ──► predictions and scores of other files
+"""
+
+from newfound.runs.class_summaries import ClassSummary
+from newfound.runs.folder import Run, check_out, open_run
+from newfound.runs.listener import Listener
+from newfound.runs.new_run import fit_run
+from newfound.runs.predictions import predict_file
+from newfound.runs.scoring import evaluate_file, evaluate_run
+from newfound.runs.versions import versions
+from newfound.runs.writing import Origin, write_run
+
+__all__ = [
+    "ClassSummary",
+    "Listener",
+    "Origin",
+    "Run",
+    "check_out",
+    "evaluate_file",
+    "evaluate_run",
+    "fit_run",
+    "open_run",
+    "predict_file",
+    "versions",
+    "write_run",
+]

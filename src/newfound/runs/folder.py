@@ -1,0 +1,152 @@
+"""A run: a folder that holds everything one fit produced, and from which report and predictions are made.
+
+    run.json             settings, seeds, versions, source, fingerprint, schema and preprocessing log of the data
+    model/               the fitted model (newfound.load)
+    classes.json         each class with its components, size and confidence
+    predictions.parquet  every row: id, class, probability, P(new), component, entropy, observed label; also as CSV
+    disagreements.csv    rows whose observed label is not the predicted class; the label itself is never changed
+    history.parquet      every term of the objective over time
+    examples.safetensors the rows that the report shows, and the latent map
+    report.html
+
+It is made beside its place, in a folder of another name, and moved there when it is whole.
+"""
+
+import glob
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from newfound import __version__
+from newfound.classes import Classes
+from newfound.data import Schema
+from newfound.errors import DataError
+from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
+from newfound.runs.columnar import Columns, read_parquet, read_tensors
+
+FORMAT = 2
+DESCRIPTION = "run.json"
+UNFINISHED = ".unfinished-"
+
+
+@dataclass(frozen=True)
+class Run:
+    """An opened run folder; its parts are read when asked for."""
+
+    folder: Path
+    description: dict[str, Any]
+
+    @property
+    def model(self) -> Any:
+        """The fitted estimator."""
+        from newfound.estimator import load
+
+        return load(self.folder / "model")
+
+    @property
+    def schema(self) -> Schema:
+        """By which another file is read like the one the model was fitted on."""
+        return Schema.from_json(self.description["schema"])
+
+    @property
+    def classes(self) -> list[ClassSummary]:
+        return from_json((self.folder / "classes.json").read_text())
+
+    @property
+    def class_map(self) -> Classes:
+        """Which components belong to which class, without loading the model; names are text."""
+        return classes_from(self.classes)
+
+    @property
+    def predictions(self) -> Columns:
+        return read_parquet(self.folder / "predictions.parquet")
+
+    @property
+    def history(self) -> Columns:
+        return read_parquet(self.folder / "history.parquet")
+
+    @property
+    def examples(self) -> Columns:
+        return read_tensors(self.folder / "examples.safetensors")
+
+
+def open_run(folder: str | os.PathLike) -> Run:
+    """The run in a folder that `newfound fit --out` wrote.
+
+    Its parts are read when asked for: `model`, `classes`, `predictions`, `history`, `schema`, and the `description`.
+    """
+    folder = Path(folder)
+    if not (folder / DESCRIPTION).is_file():
+        raise DataError(_why_missing(folder))
+    return Run(folder, _read_description(folder))
+
+
+def _why_missing(folder: Path) -> str:
+    what = f"is not a run: {DESCRIPTION} is missing" if folder.is_dir() else "is not there"
+    begun = unfinished_folders(folder)
+    if not begun:
+        return f"The run {str(folder)!r} {what}; give the folder that `newfound fit --out` wrote."
+    return f"The run {str(folder)!r} {what}; a fit was begun but has not finished ({begun[0].name}): fit again."
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    path = folder / DESCRIPTION
+    try:
+        description = json.loads(path.read_text())
+        written_as, writer = int(description["format"]), description["newfound"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{str(path)!r} is damaged ({error!r}). Fit again.") from None
+    if written_as > FORMAT:
+        raise DataError(
+            f"The run {str(folder)!r} was written by a newer newfound ({writer}); this is {__version__}. "
+            f"Upgrade with pip install --upgrade newfound."
+        )
+    if written_as < FORMAT:
+        raise DataError(
+            f"The run {str(folder)!r} was written by an earlier newfound (format {written_as} of {FORMAT}): fit again."
+        )
+    return description
+
+
+def check_out(folder: Path, *, replace: bool) -> None:
+    """Raise where something is already there, before anything is computed."""
+    has_run = (folder / DESCRIPTION).is_file()
+    if has_run and not replace:
+        raise DataError(f"{str(folder)!r} already holds a run. Use --replace to write over it, or another --out.")
+    if not has_run and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DataError(f"{str(folder)!r} exists and is not a run. Name another folder with --out.")
+
+
+def unfinished_folders(folder: Path) -> list[Path]:
+    """What fits towards `folder` left, or are still writing."""
+    return sorted(folder.parent.glob(glob.escape(f".{folder.name}{UNFINISHED}") + "*"))
+
+
+@contextmanager
+def made_whole(folder: Path) -> Iterator[Path]:
+    """An empty folder to write to, which takes the place of `folder` at the end, and is removed if anything fails."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    building = folder.parent / f".{folder.name}{UNFINISHED}{uuid4().hex[:8]}"
+    building.mkdir()
+    try:
+        yield building
+        _move_into_place(building, folder)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+
+
+def _move_into_place(building: Path, folder: Path) -> None:
+    if not folder.exists():
+        building.rename(folder)
+        return
+    former = building.with_name(building.name + "-former")
+    folder.rename(former)
+    building.rename(folder)
+    shutil.rmtree(former)
