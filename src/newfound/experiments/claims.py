@@ -1,0 +1,97 @@
+"""One page with one table: what is claimed, the command that computes it, the number, and the minutes it takes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from newfound.experiments.defaults import FEW, N_CLASSES, N_TABLE_CLASSES
+from newfound.experiments.experiment import Series
+from newfound.experiments.paper_tables import model_title, title_of
+from newfound.experiments.presets import DEFAULT, PRESETS
+from newfound.experiments.published import N_SEEDS, TABLE_1, TABLE_2
+from newfound.experiments.summaries import NONE, Group, Results
+from newfound.experiments.table_files import markdown
+from newfound.experiments.tasks import FIRST_HALF
+
+SEMI = "semi-unsupervised"
+MANY, ONE, OWN = "many-to-one (purity)", "one-to-one (Hungarian)", "known classes in the component of their own"
+
+
+class Claim(NamedTuple):
+    """A number of the records, in words."""
+
+    text: str
+    target: str
+    series: Series
+    path: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        source = self.series.dataset.removesuffix(FIRST_HALF)
+        chosen = f"--dataset {source} --model {self.series.model} --regime {self.series.regime}"
+        preset = f" --preset {self.series.preset} --seeds 1" if self.series.preset == "paper" else ""
+        return f"`newfound reproduce {self.target} {chosen}{preset}`"
+
+
+def all_claims() -> Iterator[Claim]:
+    """Of the defaults, of scikit-learn's tables, and of the paper's tables."""
+    for dataset in N_CLASSES:
+        yield from _of_defaults(dataset)
+    for dataset, n_classes in N_TABLE_CLASSES.items():
+        text = f"scikit-learn's {dataset}, half the classes hidden, as many components as classes: {ONE}"
+        series = Series(dataset, "gmdgm", SEMI, n_classes, preset=DEFAULT)
+        yield Claim(text, "tables", series, ("acc_one_to_one", "all"))
+    for (dataset, regime), paper in TABLE_1.items():
+        text = f"Table 1, SSVAE, {title_of(dataset)}, {regime}: {OWN} (paper: {paper})"
+        yield Claim(text, "table-1", Series(dataset, "ssvae", regime, preset="quick"), ("acc_own_component",))
+    for (dataset, model, regime), paper in TABLE_2.items():
+        text = f"Table 2, {model_title(model)}, {title_of(dataset)}, {regime}: {MANY} (paper: {paper})"
+        yield Claim(text, "table-2", Series(dataset, model, regime, preset="quick"), ("acc_many_to_one",))
+    text = f"Table 2, GM-DGM, {title_of('har')}, {SEMI}, the paper's settings as printed: {MANY}"
+    yield Claim(text, "table-2", Series("har", "gmdgm", SEMI, preset="paper"), ("acc_many_to_one",))
+
+
+def _of_defaults(dataset: str) -> Iterator[Claim]:
+    paper, hidden = TABLE_2[dataset, "gmdgm", SEMI], "half the classes hidden"
+    for text, regime, n_components, labels, path in (
+        (f"{hidden}, 40 new components: {MANY} (paper: {paper})", SEMI, None, None, ("acc_many_to_one",)),
+        (f"{hidden}, 40 new components: {OWN}", SEMI, None, None, ("acc_own_component",)),
+        (f"{hidden}, as many components as classes: {ONE}", SEMI, N_CLASSES[dataset], None, ("acc_one_to_one", "all")),
+        (f"{hidden}, {FEW} labels a known class: {MANY}", SEMI, None, FEW, ("acc_many_to_one",)),
+        (f"no labels: {MANY}", "unsupervised", None, None, ("acc_many_to_one",)),
+        (f"{FEW} labels of every class: accuracy", "semi-supervised", None, FEW, ("acc_own_component",)),
+    ):
+        series = Series(dataset, "gmdgm", regime, n_components, labels, DEFAULT)
+        yield Claim(f"{title_of(dataset)}, {text}", "default", series, path)
+
+
+def write_page(results: Results, folder: Path) -> list[Path]:
+    """The page, from the records of all presets, whatever preset `results` is of."""
+    of_preset = {preset: Results(results.folder, preset, N_SEEDS) for preset in (DEFAULT, *PRESETS)}
+    rows = []
+    for claim in all_claims():
+        group = of_preset[claim.series.preset or DEFAULT].group(*claim.series)
+        rows.append([claim.text, claim.command, _number(group, claim.path), _minutes(group)])
+    caption = (
+        "# What newfound claims\n\n"
+        "Accuracy in % on the test rows, mean ± SD over seeds (four, unless the command says otherwise), as recorded. "
+        "Minutes: what the recorded fits of this number took together, on one core at most; a command may compute "
+        "other numbers of the same data too. The commands read what is done from `results/`; with `--out elsewhere` "
+        "they compute it again. This page is written by `newfound reproduce claims`."
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "claims.md"
+    path.write_text(markdown(caption, ["claim", "command", "number", "minutes"], rows))
+    return [path]
+
+
+def _number(group: Group, path: tuple[str, ...]) -> str:
+    summary = group.summary(*path)
+    if summary is None:
+        return NONE
+    return f"{summary.mean:.2f} ± {summary.sd:.2f}" if summary.n > 1 else f"{summary.mean:.2f}"
+
+
+def _minutes(group: Group) -> str:
+    seconds = group.values("seconds")
+    return f"{sum(seconds) / 60:.1f}" if seconds else NONE

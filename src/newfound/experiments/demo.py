@@ -1,0 +1,120 @@
+"""The main job on data that comes with scikit-learn: half the digits carry no label, and are found all the same."""
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from newfound.evaluation import Evaluation
+from newfound.experiments.baselines import BASELINES
+from newfound.experiments.component_scores import classes_of, evaluate_task
+from newfound.experiments.experiment import fit_method
+from newfound.experiments.tasks import Task, split_rows, task_of
+from newfound.labels import Labels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+METHODS = {"GM-DGM": "gmdgm", "SSVAE": "ssvae", "k-means": "k-means-10-starts"}
+N_KNOWN = 5  # digits
+IMAGE_SHAPE = (8, 8)
+SHOWN = 12  # rows a class in the pictures
+
+
+def make_task(seed: int, n_new: int = 5) -> Task:
+    """A quarter of the digits is for testing; of the others, one label in five is kept of 0 to 4, none of 5 to 9."""
+    from sklearn.datasets import load_digits
+
+    images, digits = load_digits(return_X_y=True)
+    parts = split_rows(images / 16, Labels.read(digits.astype(str), len(digits)), seed)
+    return task_of(parts, "semi-unsupervised", seed, N_KNOWN + n_new)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One method, fitted and evaluated on the test rows."""
+
+    model: Any
+    evaluation: Evaluation
+    seconds: float
+
+
+def run_method(name: str, task: Task, seed: int) -> Outcome:
+    """Fit a method by its name in METHODS and evaluate it."""
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*columns do not vary")  # the blank corners of the digits
+        model = fit_method(METHODS[name], task, seed, {})
+    seconds = time.perf_counter() - began
+    return Outcome(model, evaluate_task(task, model.predict_component(task.X_test), classes_of(model, task)), seconds)
+
+
+def results_table(outcomes: Mapping[str, Sequence[Outcome]]) -> "Table":
+    """Accuracy on the test digits, averaged over the seeds of each method."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title="Accuracy on test digits, %", title_justify="left", box=SIMPLE_HEAD)
+    for column in ("", "metric", "all", "known", "new", "seconds"):
+        table.add_column(column, justify="left" if column in ("", "metric") else "right")
+    for name, of_seeds in outcomes.items():
+        seconds = f"{np.mean([outcome.seconds for outcome in of_seeds]):.1f}"
+        table.add_row(name, "one-to-one", *_means(of_seeds, "one_to_one"), seconds)
+        table.add_row("", "many-to-one", *_means(of_seeds, "many_to_one"), "")
+        table.add_section()
+    return table
+
+
+def _means(outcomes: Sequence[Outcome], metric: str) -> list[str]:
+    accuracies = [getattr(outcome.evaluation, metric) for outcome in outcomes]
+    groups = ("all", "known", "new")
+    return [f"{100 * np.mean([getattr(accuracy, group) for accuracy in accuracies]):.1f}" for group in groups]
+
+
+def draw(task: Task, outcomes: Mapping[str, Outcome], folder: Path) -> list[Path]:
+    """Write the confusion matrices, and what each class looks like, as PNG files into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model = outcomes["GM-DGM"].model
+    pictures = {
+        "confusion-matrices.png": _confusion_matrices(task, outcomes),
+        "classes.png": _gallery("Test digits the model is most confident of", model, _most_confident(task, model)),
+        "generated-digits.png": _gallery("Digits the model generated", model, _generated(model)),
+    }
+    for name, picture in pictures.items():
+        picture.savefig(folder / name)
+    return [folder / name for name in pictures]
+
+
+def _confusion_matrices(task: Task, outcomes: Mapping[str, Outcome]) -> "Figure":
+    from newfound import plots
+
+    figure = plots.new_figure(4.2 * len(outcomes), 3.8)
+    for ax, (name, outcome) in zip(figure.subplots(1, len(outcomes)), outcomes.items(), strict=True):
+        classes = classes_of(outcome.model, task)
+        is_new = classes.is_new[classes.component_class]
+        is_unnamed = METHODS[name] in BASELINES  # k-means has no component of a known class
+        plots.confusion_matrix(outcome.evaluation, is_new | is_unnamed, name, ax, kind="component")
+    return figure
+
+
+def _gallery(title: str, model: Any, rows_of_class: list[np.ndarray]) -> "Figure":
+    from newfound import plots
+
+    names = [str(name) if new else f"digit {name}" for name, new in zip(model.classes_, model.is_new_, strict=True)]
+    colours = [plots.NEW if new else plots.KNOWN for new in model.is_new_]
+    return plots.class_gallery(dict(zip(names, rows_of_class, strict=True)), IMAGE_SHAPE, title, colours)
+
+
+def _most_confident(task: Task, model: Any) -> list[np.ndarray]:
+    probabilities = model.predict_proba(task.X_test)
+    order = np.argsort(-probabilities, axis=0, kind="stable")[:SHOWN]
+    return [task.X_test[rows[probabilities[rows, i] > 0.5]] for i, rows in enumerate(order.T)]
+
+
+def _generated(model: Any) -> list[np.ndarray]:
+    return [model.sample(SHOWN, name, mean=True, random_state=0) for name in model.classes_]

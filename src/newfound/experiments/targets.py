@@ -1,0 +1,158 @@
+"""Which experiments each table and figure needs, and what draws it."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from newfound.experiments import agreement, claims, defaults, paper_figures, paper_tables
+from newfound.experiments.experiment import Experiment, Series
+from newfound.experiments.presets import DEFAULT, PRESETS, VARIANTS, changes_anything
+from newfound.experiments.published import TABLE_1, TABLE_2
+from newfound.experiments.records import gather
+from newfound.experiments.summaries import Results
+from newfound.experiments.tasks import FIRST_HALF, HIDDEN_KNOWN
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table or a figure: the paper's, or of newfound's defaults."""
+
+    title: str
+    series: tuple[Series, ...]
+    draw: Callable[[Results, Path], list[Path]]
+    max_seeds: int | None = None
+    is_papers: bool = True
+
+    def seeds(self, n_seeds: int) -> range:
+        return range(min(n_seeds, self.max_seeds or n_seeds))
+
+
+def series_of(datasets: Iterable[str], models: Iterable[str], regimes: Iterable[str]) -> tuple[Series, ...]:
+    return tuple(Series(dataset, model, regime) for dataset in datasets for regime in regimes for model in models)
+
+
+_TABLE_1 = tuple(Series(dataset, "ssvae", regime) for dataset, regime in TABLE_1)
+_TABLE_2 = tuple(Series(*key) for key in TABLE_2)
+_KMEANS_1 = tuple(Series(dataset, "k-means", regime) for dataset, regime in TABLE_1)
+_KMEANS_2 = series_of(paper_tables.DATASETS, ["k-means"], sorted(set(paper_tables.REGIME_OF_SAME_K.values())))
+_SETS = ("mnist", "fashion-mnist", "har")
+_FIGURE_3 = (Series("mnist", "ssvae", "unsupervised", paper_figures.N_FIGURE_3),)
+_DEFAULT = tuple(
+    Series(dataset, "gmdgm", regime, n_components, labels, DEFAULT)
+    for dataset, n_classes in defaults.N_CLASSES.items()
+    for regime, n_components, labels in (
+        ("semi-unsupervised", None, None),
+        ("semi-unsupervised", n_classes, None),
+        ("semi-unsupervised", None, defaults.FEW),
+        ("unsupervised", None, None),
+        ("semi-supervised", None, defaults.FEW),
+    )
+)
+_SKLEARN = tuple(
+    Series(dataset, method, "semi-unsupervised", n_classes, preset=DEFAULT)
+    for dataset, n_classes in defaults.N_TABLE_CLASSES.items()
+    for method in defaults.METHODS
+)
+_ABLATION = tuple(
+    Series(dataset, "gmdgm", HIDDEN_KNOWN, preset=variant)
+    for variant in VARIANTS
+    for dataset in defaults.N_CLASSES
+    if changes_anything(variant, dataset)
+)
+
+
+def _confusion(model: str) -> tuple[Series, ...]:
+    return series_of(_SETS, [model], ["semi-unsupervised"])
+
+
+TARGETS = {
+    "table-1": Target("SSVAE by accident", _TABLE_1 + _KMEANS_1, paper_tables.table_1),
+    "table-2": Target("both models, three regimes", _TABLE_2 + _KMEANS_2, paper_tables.table_2),
+    "figure-1": Target("what SSVAE generates", _TABLE_1, paper_figures.figure_1, max_seeds=1),
+    "figure-2": Target("entropy of q(y | x)", _TABLE_1, paper_figures.figure_2, max_seeds=1),
+    "figure-3": Target("SSVAE without labels", _FIGURE_3, paper_figures.figure_3, max_seeds=1),
+    "figure-4": Target("confusion, SSVAE", _confusion("ssvae"), paper_figures.figure_4, max_seeds=1),
+    "figure-5": Target("confusion, GM-DGM", _confusion("gmdgm"), paper_figures.figure_5, max_seeds=1),
+    "appendix": Target(
+        "confusion, Fashion-MNIST",
+        series_of(["fashion-mnist"], paper_tables.PAPER_MODELS, paper_tables.REGIMES),
+        paper_figures.appendix,
+        max_seeds=1,
+    ),
+    "default": Target("newfound's defaults", _DEFAULT, defaults.default_table, is_papers=False),
+    "tables": Target("… on tables of scikit-learn", _SKLEARN, defaults.sklearn_table, is_papers=False),
+    "ablation": Target("… what each part is worth", _ABLATION, defaults.ablation_table, max_seeds=2, is_papers=False),
+    "claims": Target("every number with its command, from what is done", (), claims.write_page, is_papers=False),
+}
+
+
+def names_of(target: str) -> list[str]:
+    """The targets meant by a word: one, or all of the paper's."""
+    if target != "all" and target not in TARGETS:
+        raise ValueError(f"There is no {target!r} to reproduce. Give one of {', '.join(TARGETS)}, or all.")
+    return [name for name in TARGETS if TARGETS[name].is_papers] if target == "all" else [target]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The data sets, models and regimes to compute; an empty one stands for all."""
+
+    datasets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    regimes: tuple[str, ...] = ()
+
+    def takes(self, series: Series) -> bool:
+        return (
+            (not self.datasets or source_of(series.dataset) in self.datasets)
+            and (not self.models or series.model in self.models)
+            and (not self.regimes or series.regime in self.regimes)
+        )
+
+    def check(self, names: Collection[str]) -> None:
+        """Refuse a choice of what is not there, which would silently compute nothing."""
+        series: list[Series] = [of for name in names for of in TARGETS[name].series]
+        for kind, chosen, there in (
+            ("data set", self.datasets, {source_of(of.dataset) for of in series}),
+            ("model", self.models, {of.model for of in series}),
+            ("regime", self.regimes, {of.regime for of in series}),
+        ):
+            for value in sorted(set(chosen) - there):
+                what = f"No experiment of {', '.join(names)} is of the {kind} {value!r}."
+                raise ValueError(f"{what} Give one of {', '.join(sorted(there))}." if there else what)
+
+
+def source_of(dataset: str) -> str:
+    """The data set a user chooses: its first half comes along with it."""
+    return dataset.removesuffix(FIRST_HALF)
+
+
+EVERYTHING = Choice()
+
+
+def experiments_of(names: Collection[str], preset: str, n_seeds: int, choice: Choice = EVERYTHING) -> list[Experiment]:
+    """The experiments that these targets need, seed by seed, each once."""
+    if preset not in PRESETS:
+        raise ValueError(f"--preset must be {' or '.join(PRESETS)}; got {preset!r}.")
+    choice.check(names)
+    experiments = {
+        of.experiment(preset, seed): None
+        for seed in range(n_seeds)
+        for name in names
+        if seed in TARGETS[name].seeds(n_seeds)
+        for of in filter(choice.takes, TARGETS[name].series)
+    }
+    return list(experiments)
+
+
+def draw(names: Collection[str], folder: Path, preset: str, n_seeds: int) -> list[Path]:
+    """Write the tables and figures from what is done, and the page that compares it with the paper."""
+    for each in (*PRESETS, *VARIANTS):
+        gather(folder, each)
+    results = Results(folder, preset, n_seeds)
+    paths = []
+    for name in names:
+        target = TARGETS[name]
+        paths += target.draw(results, folder / preset if target.is_papers else folder)
+    if any(TARGETS[name].is_papers for name in names):
+        paths.append(agreement.write_page(results, folder / preset))
+    return paths

@@ -1,0 +1,159 @@
+"""The committed results: of the present settings, with tables and figures that say what the records say."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+from tiny import COMMITTED
+
+from newfound.config import Config, Initialisation, Objective, Optimisation
+from newfound.estimator import DeepGenerativeClassifier
+from newfound.experiments import queue, targets
+from newfound.experiments.claims import all_claims
+from newfound.experiments.component_scores import evaluation_of, recorded_classes, scores
+from newfound.experiments.experiment import Experiment
+from newfound.experiments.paper_figures import reflected_density
+from newfound.experiments.presets import PRESETS, VARIANTS
+from newfound.experiments.published import N_SEEDS
+from newfound.experiments.records import read_records
+
+FIGURES = [*(f"figure-{i}" for i in range(1, 6)), "appendix-ssvae", "appendix-gmdgm"]
+
+
+def check_all_settings():
+    for preset in (*PRESETS, *VARIANTS):
+        records = read_records(COMMITTED, preset)
+        assert records
+        for record in records.values():
+            queue.check_settings(Experiment.of(record), record, {}, COMMITTED)
+
+
+def test_every_record_is_of_the_present_settings():
+    check_all_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("label_weight", Config(objective=replace(Objective(), label_weight=1.0))),
+        ("init_scale", Config(optimisation=replace(Optimisation(), init_scale=0.1))),
+        ("n_trees", Config(initialisation=replace(Initialisation(), n_trees=10))),
+    ],
+)
+def test_a_changed_default_of_the_config_is_noticed(monkeypatch, name, changed):
+    defaults = (changed.objective, changed.optimisation, changed.initialisation)
+    monkeypatch.setattr(Config.__init__, "__defaults__", defaults)
+    with pytest.raises(ValueError, match=f"was made with {name} = "):
+        check_all_settings()
+
+
+@pytest.mark.parametrize(("name", "value"), [("pu_weight", 0.0), ("batch_size", 32), ("validation_fraction", 0.2)])
+def test_a_changed_default_of_the_estimator_is_noticed(monkeypatch, name, value):
+    constructor = DeepGenerativeClassifier.__init__
+    monkeypatch.setattr(constructor, "__kwdefaults__", constructor.__kwdefaults__ | {name: value})
+    with pytest.raises(ValueError, match=f"was made with {name} = "):
+        check_all_settings()
+
+
+@pytest.mark.parametrize("target", ["all", "default", "tables", "ablation"])
+def test_everything_is_done(target):
+    experiments = targets.experiments_of(targets.names_of(target), "quick", N_SEEDS)
+    assert queue.missing(experiments, COMMITTED, {}) == []
+
+
+@pytest.mark.parametrize("preset", [*PRESETS, *VARIANTS])
+def test_scores_are_those_of_the_counts(preset):
+    records = read_records(COMMITTED, preset)
+    lines = (COMMITTED / f"{preset}.jsonl").read_text().splitlines()
+    assert len(lines) == len(records)
+    assert list(records) == sorted(records)
+    for record in records.values():
+        assert np.sum(record["counts"]) == record["n_test"]
+        again = scores(evaluation_of(record), recorded_classes(record))
+        assert again == {name: record[name] for name in again}
+
+
+# ---- tables and figures ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def redrawn(tmp_path_factory):
+    """All tables and figures, drawn from the committed records in another folder."""
+    folder = tmp_path_factory.mktemp("redrawn")
+    for path in COMMITTED.glob("*.jsonl"):
+        (folder / path.name).symlink_to(path)
+    (folder / "quick").mkdir()
+    (folder / "quick" / "arrays").symlink_to(COMMITTED / "quick" / "arrays")
+    targets.draw(list(targets.TARGETS), folder, "quick", N_SEEDS)
+    targets.draw(["table-2"], folder, "paper", 1)
+    return folder
+
+
+def committed(*suffixes):
+    return sorted(str(path.relative_to(COMMITTED)) for path in COMMITTED.rglob("*.*") if path.suffix in suffixes)
+
+
+def test_every_table_and_figure_is_committed(redrawn):
+    drawn = {str(p.relative_to(redrawn)) for p in redrawn.rglob("*.*") if p.suffix in (".md", ".tex", ".png", ".pdf")}
+    assert drawn == set(committed(".md", ".tex", ".png", ".pdf"))
+
+
+@pytest.mark.parametrize("name", committed(".md", ".tex"))
+def test_tables_say_what_the_records_say(redrawn, name):
+    assert (redrawn / name).read_text() == (COMMITTED / name).read_text()
+
+
+def pixels(path):
+    with Image.open(path) as image:
+        return np.asarray(image.convert("L"), dtype=float) / 255
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_show_what_the_records_say(redrawn, name):
+    """Within what another version of fonts and of matplotlib moves; a blank or another figure differs by more."""
+    ours, theirs = pixels(redrawn / "quick" / f"{name}.png"), pixels(COMMITTED / "quick" / f"{name}.png")
+    assert ours.shape == theirs.shape
+    assert ours.std() > 0.05  # not blank
+    assert np.abs(ours - theirs).mean() < 0.01
+    assert (COMMITTED / "quick" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_figures_differ_from_each_other_by_more_than_the_tolerance():
+    for one, other in (("figure-4", "figure-5"), ("appendix-ssvae", "appendix-gmdgm")):
+        first, second = (pixels(COMMITTED / "quick" / f"{name}.png") for name in (one, other))
+        assert first.shape != second.shape or np.abs(first - second).mean() > 0.02
+
+
+def test_a_density_is_one_and_stays_above_zero():
+    points = np.linspace(0, 3, 3001)
+    density = reflected_density(np.array([0.0, 0.01, 1.0]), points)
+    assert np.trapezoid(density, points) == pytest.approx(1, abs=1e-3)
+
+
+# ---- the page of claims ----------------------------------------------------------------------------------------------
+
+
+def test_every_claim_has_a_number_and_a_command_that_computes_it():
+    for claim in all_claims():
+        words = claim.command.strip("`").split()
+        assert words[:2] == ["newfound", "reproduce"]
+        options = dict(zip(words[3::2], words[4::2], strict=True))
+        choice = targets.Choice((options["--dataset"],), (options["--model"],), (options["--regime"],))
+        preset, seeds = options.get("--preset", "quick"), int(options.get("--seeds", N_SEEDS))
+        computed = targets.experiments_of(targets.names_of(words[2]), preset, seeds, choice)
+        assert {claim.series.experiment(preset, seed) for seed in range(seeds)} <= set(computed)
+    page = (COMMITTED / "claims.md").read_text()
+    rows = re.findall(r"^\| .* \| `newfound .*` \| (.*) \| (.*) \|$", page, re.M)
+    assert len(rows) == len(list(all_claims()))
+    assert all(re.fullmatch(r"\d+\.\d\d( ± \d+\.\d\d)?", number) and float(minutes) > 0 for number, minutes in rows)
+
+
+def test_the_main_claim():
+    page = (COMMITTED / "claims.md").read_text()
+    records = [read_records(COMMITTED, "default")[f"mnist-gmdgm-semi-unsupervised-{seed}"] for seed in range(4)]
+    scores_of = [record["acc_many_to_one"] for record in records]
+    minutes = sum(record["seconds"] for record in records) / 60
+    line = next(line for line in page.splitlines() if line.startswith("| MNIST, half the classes hidden, 40 new"))
+    assert line.endswith(f"| {np.mean(scores_of):.2f} ± {np.std(scores_of, ddof=1):.2f} | {minutes:.1f} |")
