@@ -5,9 +5,9 @@ import pytest
 from small import blobs, some_labels
 
 from newfound.config import Initialisation
-from newfound.graph import neighbour_graph
+from newfound.graph import neighbour_graph, propagate
 from newfound.initialisation import FeatureSets, Rows, cluster, estimate_class_probabilities, initialise
-from newfound.initialisation.pu import label_frequencies, linear_opinion_pool
+from newfound.initialisation.pu import _by_propagation, label_frequencies, linear_opinion_pool
 from newfound.labels import UNLABELLED
 from newfound.preprocessing import Scaling
 
@@ -141,6 +141,26 @@ def test_a_labelled_row_is_judged_by_other_labels():
     assert (found[:300].argmax(axis=1) == labels[:300]).mean() < 0.6
 
 
+def test_propagated_labels_are_those_of_the_other_folds():
+    """Cross-fitting at once is what propagation from the labels of the other folds gives, fold by fold."""
+    X, truth = blobs(200, d=D_X, distance=3)
+    labels = some_labels(truth, share=0.4)
+    graph = neighbour_graph([X], SETTINGS, seed=0)
+    targets = np.where(labels == UNLABELLED, N_KNOWN, labels)
+    found = _by_propagation(graph, targets, N_KNOWN, 0.9, SETTINGS, seed=0)
+    labelled = np.flatnonzero(labels != UNLABELLED)
+    fold = np.random.default_rng(0).permutation(len(labelled)) % SETTINGS.n_folds
+    for i in range(SETTINGS.n_folds):
+        sources = np.zeros((len(X), N_KNOWN))
+        others = labelled[fold != i]
+        sources[others, labels[others]] = SETTINGS.n_folds / (SETTINGS.n_folds - 1)
+        density = propagate(graph, sources, 0.9, SETTINGS)[labelled[fold == i]]
+        smoothing = SETTINGS.label_smoothing
+        averages = np.bincount(targets, minlength=N_KNOWN + 1)[:N_KNOWN] / len(X)
+        expected = (1 - smoothing) * density + smoothing * averages
+        np.testing.assert_allclose(found[labelled[fold == i], :N_KNOWN], expected, rtol=0.02, atol=1e-3)
+
+
 # ---- the first clusters ----------------------------------------------------------------------------------------------
 
 
@@ -159,3 +179,11 @@ def test_an_odd_row_has_a_cluster_where_there_is_nothing_else_to_cut():
     X = np.repeat([[0.0, 0.0], [9.0, 9.0]], [50, 1], axis=0).astype("f4")
     clusters = cluster(X, np.arange(51), 2, SETTINGS, 0, min_share=0.5)
     assert np.bincount(clusters).tolist() in ([50, 1], [1, 50])
+
+
+def test_clusters_that_nothing_is_left_for_stay_empty():
+    """Rows that differ only by rounding make fewer clusters than asked for, and leave nothing to cluster again."""
+    X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0) + 1e-17 * np.random.default_rng(0).random((100, 2))
+    X[::2] += np.finfo(float).eps
+    clusters = cluster(X, np.arange(100), 3, SETTINGS, 0, n_init=2, min_share=0.1)
+    assert len(clusters) == 100

@@ -54,6 +54,6 @@ def _k_means(points: np.ndarray, n_clusters: int, seed: int, n_init: int, min_sh
         if not is_small.any():
             return clusters
         rest = points[~is_small[clusters.labels_]]
-        if len(np.unique(rest, axis=0)) < n_clusters:
+        if len(rest) == len(points) or len(np.unique(rest, axis=0)) < n_clusters:  # a cluster can be small and empty
             return clusters
         points = rest
