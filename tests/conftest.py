@@ -1,5 +1,4 @@
 import os
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     They are so in subprocesses, too. (By JAX's own variables: newfound then leaves its settings alone.)
     """
-    folder = Path(config.cache.mkdir("newfound")) if config.cache else config.rootpath / ".pytest_cache" / "newfound"
+    folder = config.rootpath / ".pytest_cache" / "newfound"
     os.environ["NEWFOUND_CACHE"] = str(folder)
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder / "programs")
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"

@@ -7,8 +7,6 @@ between, the folder holds the old model or the new one, whole.
 import hashlib
 import json
 import math
-import os
-import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from safetensors.numpy import save as tensors_to_bytes
 
 from newfound import __version__
 from newfound.classes import Classes
+from newfound.files import replace_file
 from newfound.fitted import Fitted
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
 from newfound.models.randomness import key_of
@@ -63,24 +62,12 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         ),
         best_restart=description["best_restart"],
         validation_indices=tensors["validation_indices"],
+        labels=tensors["labels"],
+        n_new_range=_as_tuples(description["n_new_range"]),
         n_features=description["n_features"],
         feature_names=None if names is None else tuple(names),
     )
     return fitted, description["settings"]
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write `content` to `path` in one move: a reader, or a crash, never meets half a file."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 # ---- out ---------------------------------------------------------------------------------------------------------
@@ -94,6 +81,7 @@ def _describe(fitted: Fitted, settings: dict[str, Any], weights: str) -> dict[st
         "weights": weights,
         "classes": _classes_to_json(fitted.classes),
         "regime": fitted.regime,
+        "n_new_range": fitted.n_new_range,
         "n_features": fitted.n_features,
         "feature_names": fitted.feature_names,
         "architecture": fitted.architecture._asdict(),
@@ -133,6 +121,7 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         "preprocessing.scale": np.asarray(preprocessing.scaling.scale),
         "preprocessing.spread": np.array(preprocessing.spread),
         "validation_indices": fitted.validation_indices,
+        "labels": fitted.labels,
     }
     for i, restart in enumerate(fitted.restarts):
         tensors |= {f"restart-{i}{name}": array for name, array in _named_leaves(restart.model).items()}

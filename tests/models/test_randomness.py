@@ -31,3 +31,22 @@ def test_vmap_gives_what_each_key_gives_alone():
 
 def test_a_seed_of_any_size_makes_a_key():
     jax.random.normal(key_of(2**40 + 5), (3,))
+
+
+def slow_words(key: tuple[int, int], n: int) -> list[int]:
+    """The same hash in Python's own integers, one position after the other."""
+    mask = 0xFFFFFFFF
+
+    def mix(h: int) -> int:
+        h = ((h ^ (h >> 16)) * 0x7FEB352D) & mask
+        h = ((h ^ (h >> 15)) * 0x846CA68B) & mask
+        return h ^ (h >> 16)
+
+    return [mix((mix((i * 0x9E3779B9 + key[0]) & mask) + key[1]) & mask) for i in range(n)]
+
+
+def test_bits_are_what_a_loop_in_integers_gives():
+    key = key_of(7)
+    words = np.asarray(jax.random.key_data(key)).tolist()
+    bits = jax.random.bits(key, (50,), "uint32")
+    assert np.asarray(bits).tolist() == slow_words(tuple(words), 50)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from newfound.experiments.experiment import Experiment
+from newfound.files import replace_file
 
 Record = dict[str, Any]
 AGAIN = "Remove it; the experiment is then computed again."
@@ -32,8 +33,6 @@ def arrays_file(folder: Path, experiment: Experiment) -> Path:
 def save_record(folder: Path, experiment: Experiment, record: Record, arrays: dict[str, np.ndarray]) -> None:
     """Write a finished experiment; its record comes last, so that where it is, all is."""
     from safetensors.numpy import save
-
-    from newfound.storage import replace_file
 
     if arrays:
         path = arrays_file(folder, experiment)
@@ -75,8 +74,6 @@ def gather(folder: Path, preset: str) -> None:
 
 
 def write_records(folder: Path, preset: str, records: dict[str, Record]) -> None:
-    from newfound.storage import replace_file
-
     text = "".join(_to_line(records[name]) + "\n" for name in sorted(records))
     folder.mkdir(parents=True, exist_ok=True)
     replace_file(lines_file(folder, preset), text.encode())

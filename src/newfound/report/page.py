@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from newfound.files import replace_file
 from newfound.report.assemble import content_of
 from newfound.report.cards import cards, signed
 from newfound.report.charts import charts
@@ -16,7 +17,6 @@ from newfound.report.confusion import confusion, metrics
 from newfound.report.content import ReportContent
 from newfound.report.sentences import facts, shorten, squeeze, summary
 from newfound.runs.folder import Run
-from newfound.storage import replace_file
 
 
 def write_report(run: Run) -> Path:
