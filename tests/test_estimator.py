@@ -162,11 +162,11 @@ def test_answers_do_not_depend_on_the_rows_beside(fitted):
     np.testing.assert_array_equal(model.predict_proba(X[5:6]), model.predict_proba(X)[5:6])
 
 
-def test_auto_n_new():
+def test_where_every_row_has_a_label_nothing_is_new():
     X, truth = blobs(n=200)
-    brief = quick(max_epochs=1, pretrain_epochs=1)
-    assert len(GMDGM(**brief).fit(X, some_labels(truth)).classes_) == 2 + 9
-    assert len(GMDGM(**brief).fit(X, truth).classes_) == 4
+    model = GMDGM(**quick(max_epochs=1, pretrain_epochs=1)).fit(X, truth)
+    assert len(model.classes_) == 4
+    assert (model.n_new_, model.n_new_range_) == (0, (0, 0))
 
 
 def test_labels_that_mean_unlabelled_are_told():

@@ -147,6 +147,22 @@ class Initialisation(Settings):
     label_frequency_prior: float = setting(
         30.0, "what all rows say of a class's label frequency counts like so many labels", Number(0)
     )
+    # How many new classes there are
+    resolution: float = setting(
+        0.25, "of communities (Leiden), where the labels do not ask for another", Number(0, is_low_open=True)
+    )
+    resolution_penalty: float = setting(
+        0.05, "agreement with the labels that a step of an octave must gain", Number(0, 1)
+    )
+    resolution_tolerance: float = setting(
+        0.05, "resolutions that agree with the labels nearly as well give the range of the number", Number(0, 1)
+    )
+    new_class_p: float = setting(
+        0.01, "a group is new if as few labels as it holds have a smaller probability, were it known", Number(0, 1)
+    )
+    min_new_share: float = setting(
+        1 / 3, "of the size of a known class: smaller new groups join the one they are linked with most", Number(0, 1)
+    )
     # The first clusters
     vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
     kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)

@@ -158,6 +158,11 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     fitted_: Fitted
 
     classes_ = property(lambda self: self.fitted_.classes.names, doc="Known classes first, then the new ones.")
+    labels_ = property(
+        lambda self: self.fitted_.classes.names[self.fitted_.labels], doc="The class of each row that was fitted on."
+    )
+    n_new_ = property(lambda self: int(self.fitted_.classes.is_new.sum()), doc="How many new classes there are.")
+    n_new_range_ = property(lambda self: self.fitted_.n_new_range, doc="The least and the most there could be.")
     is_new_ = property(lambda self: self.fitted_.classes.is_new, doc="One flag for each class.")
     component_class_ = property(lambda self: self.fitted_.classes.component_class, doc="The class of each component.")
     regime_ = property(lambda self: self.fitted_.regime, doc="What the paper calls learning from such labels.")
@@ -217,8 +222,8 @@ class GMDGM(DeepGenerativeClassifier):
     Parameters
     ----------
     n_new : int or "auto"
-        How many components to keep for classes that nobody labelled. "auto" is 0 where every row has a label, else
-        the paper's 40, or one for every 20 unlabelled rows if that is fewer. Give a few more than you expect.
+        How many new classes there are. "auto" finds their number, which may be 0: from the graph of neighbours, and
+        from where labels are missing. A number is obeyed, as so many components for classes that nobody labelled.
     latent_dim : int
         Dimensions of z.
     hidden_layer_sizes : tuple of int
@@ -262,6 +267,9 @@ class GMDGM(DeepGenerativeClassifier):
     Attributes
     ----------
     classes_ : known classes first, then the new ones.
+    labels_ : the class of each row that was fitted on: its label, else what was discovered (with n_new="auto"; with a
+        number, what the model predicts).
+    n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be.
     is_new_ : one flag for each class.
     component_class_ : for each component, the position of its class in `classes_`.
     regime_ : "unsupervised", "semi-supervised", "semi-unsupervised" or "supervised".

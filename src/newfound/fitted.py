@@ -21,6 +21,8 @@ class Fitted:
     restarts: tuple[RestartResult, ...]
     best_restart: int  # the one in use
     validation_indices: np.ndarray  # numbers of the rows that were held out of training
+    labels: np.ndarray  # the class of each row that was fitted on, as a position in `classes`
+    n_new_range: tuple[int, int]  # the number of new classes could also be any of these
     n_features: int  # columns of X
     feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
 

@@ -1,6 +1,5 @@
 """From checked rows and labels to a `Fitted` record: one function, for every model and whoever calls."""
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,17 +8,21 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from newfound.batching import in_batches
 from newfound.classes import Classes
 from newfound.config import Config
+from newfound.discovery import discover
 from newfound.fitted import Fitted, regime_of
-from newfound.initialisation import Images
-from newfound.labels import Labels
+from newfound.inference import component_probabilities
+from newfound.initialisation import Assignment, Images, Rows
+from newfound.labels import UNLABELLED, Labels
 from newfound.models import MODELS, Architecture, log_prior
 from newfound.models.likelihoods import LIKELIHOODS
 from newfound.parameters import Number, OneOf, Rule, Several
 from newfound.preprocessing import Preprocessing, check_feature_types, check_image_shape, decide, is_binary
 from newfound.progress import progress_bar
 from newfound.training import (
+    Callback,
     RestartResult,
     Termination,
     TrainingData,
@@ -29,8 +32,6 @@ from newfound.training import (
     training_settings,
 )
 
-AUTO_NEW = 40  # the paper's number of new components
-ROWS_PER_AUTO_NEW = 20  # fewer rows get fewer
 CHOOSABLE = tuple(name for name, kind in LIKELIHOODS.items() if not kind.needs_feature_types)
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -75,52 +76,98 @@ def fit_model(
 ) -> Fitted:
     """Fit a model of the registry to rows of float32 or uint8 and the labels that some of them carry."""
     p = Parameters(**parameters)
-    classes = _classes(labels, p)
-    check_labels(labels, classes, p)
     check_feature_types(p.feature_types, X.shape[1])
     check_image_shape(p.image_shape, X.shape[1])
+    _check_number(labels, p)
+    _check_validation(labels, p)
     likelihood = _likelihood(X, p)
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
-    training, validation = split_rows(labels.codes, p.validation_fraction, rng)
-    architecture = _architecture(model, preprocessing, likelihood, classes, p)
-    images = None if p.image_shape is None else Images(X, tuple(p.image_shape))
-    settings = training_settings(
-        labels.codes[training],
-        p.config,
-        batch_size=p.batch_size,
-        max_epochs=p.max_epochs,
-        learning_rate=p.learning_rate,
-        pu_weight=p.pu_weight,
-        pretrains=MODELS[model].pretrains,
-    )
-    data = TrainingData(
-        preprocessing.select(X), labels.codes, training, validation, preprocessing.scaling, classes, images
-    )
-    prior = log_prior(labels.counts, len(classes.new_components), p.config.objective.prior_known)
-    sigma = p.config.objective.sigma if LIKELIHOODS[likelihood].sigma_is_given else preprocessing.spread
+    split = split_rows(labels.codes, p.validation_fraction, rng)
     with progress_bar(p.verbose, MODELS[model].title) as callback:
-        restarts = train(architecture, prior, sigma, data, settings, seeds, callback)
+        data, n_new_range = _training_data(X, labels, split, preprocessing, seeds[0], p)
+        architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
+        restarts = _train(architecture, data, labels, preprocessing.spread, seeds, callback, p)
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
+    n_new = len(data.classes.new_components)
     return Fitted(
-        classes=classes,
-        regime=regime_of(classes.n_known, len(classes.new_components), has_unlabelled=labels.n_unlabelled > 0),
+        classes=data.classes,
+        regime=regime_of(data.classes.n_known, n_new, has_unlabelled=labels.n_unlabelled > 0),
         preprocessing=preprocessing,
         architecture=architecture,
         restarts=tuple(restarts),
         best_restart=best,
-        validation_indices=validation,
+        validation_indices=split[1],
+        labels=_labels(data, restarts[best]),
+        n_new_range=n_new_range,
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
     )
 
 
-def _classes(labels: Labels, p: Parameters) -> Classes:
-    """The known classes, and as many new ones as were asked for."""
-    auto = min(AUTO_NEW, math.ceil(labels.n_unlabelled / ROWS_PER_AUTO_NEW))
-    return Classes.one_component_each(labels.classes, auto if p.n_new == "auto" else int(p.n_new))
+def _training_data(
+    X: np.ndarray,
+    labels: Labels,
+    split: tuple[np.ndarray, np.ndarray],
+    preprocessing: Preprocessing,
+    seed: int,
+    p: Parameters,
+) -> tuple[TrainingData, tuple[int, int]]:
+    """The rows with their classes, as many new ones as were asked for or are found; and the range of their number."""
+    images = None if p.image_shape is None else Images(X, tuple(p.image_shape))
+    rows, scaling = preprocessing.select(X), preprocessing.scaling
+    n_new, n_new_range, found = 0 if p.n_new == "auto" else int(p.n_new), None, None
+    if p.n_new == "auto" and labels.n_unlabelled:
+        discovery = discover(
+            Rows(rows, scaling, images),
+            labels.keep(split[0]).codes,
+            len(labels.classes),
+            p.config.initialisation,
+            seed,
+            uses_pu=p.pu_weight > 0,
+        )
+        n_new, n_new_range = discovery.n_new, discovery.n_new_range
+        found = Assignment(discovery.labels, discovery.targets)
+    classes = Classes.one_component_each(labels.classes, n_new)
+    _check_classes(labels, classes)
+    data = TrainingData(rows, labels.codes, *split, scaling, classes, images, found)
+    return data, n_new_range or (n_new, n_new)
+
+
+def _train(
+    architecture: Architecture,
+    data: TrainingData,
+    labels: Labels,
+    spread: float,
+    seeds: list[int],
+    callback: Callback,
+    p: Parameters,
+) -> list[RestartResult]:
+    settings = training_settings(
+        labels.codes[data.training],
+        p.config,
+        batch_size=p.batch_size,
+        max_epochs=p.max_epochs,
+        learning_rate=p.learning_rate,
+        pu_weight=p.pu_weight,
+        pretrains=MODELS[architecture.model].pretrains,
+    )
+    prior = log_prior(labels.counts, len(data.classes.new_components), p.config.objective.prior_known)
+    is_given = LIKELIHOODS[architecture.likelihood].sigma_is_given
+    sigma = p.config.objective.sigma if is_given else spread
+    return train(architecture, prior, sigma, data, settings, seeds, callback)
+
+
+def _labels(data: TrainingData, restart: RestartResult) -> np.ndarray:
+    """The class of each row: its label, else what was discovered, else what the model predicts."""
+    if data.found is not None:
+        answer = data.found.labels
+    else:
+        q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling), data.X)
+        answer = data.classes.answer(q.astype(float)).position
+    return np.where(data.labels == UNLABELLED, answer, data.labels).astype(np.int32)
 
 
 def _likelihood(X: np.ndarray, p: Parameters) -> str:
@@ -174,30 +221,34 @@ def _warn_of_termination(restart: RestartResult) -> None:
         )
 
 
-def check_labels(labels: Labels, classes: Classes, p: Parameters) -> None:
-    """Refuse labels and numbers of classes from which nothing, or nothing new, can be learned."""
-    n_rows, n_known, n_new = len(labels), classes.n_known, len(classes) - classes.n_known
-    if n_known == 0 and n_new == 0:
+def _check_number(labels: Labels, p: Parameters) -> None:
+    """Refuse a number of new classes that cannot be found among these rows."""
+    if p.n_new == "auto":
+        return
+    if len(labels.classes) == 0 and p.n_new == 0:
         raise ValueError(
             "There is nothing to learn: y has no labels and n_new = 0. Give some labels, or set n_new to the "
-            "number of classes you expect, or a few more."
+            "number of classes you expect, or leave it at 'auto' to find it."
         )
-    if labels.n_unlabelled == 0 and n_new > 0:
+    if labels.n_unlabelled == 0 and int(p.n_new) > 0:
         raise ValueError(
-            f"All {n_rows} rows have a label, so no new class can be found among them; expected n_new = 0, got "
-            f"{n_new}. Set n_new = 0 (or 'auto'), or mark the rows whose class is open with -1."
+            f"All {len(labels)} rows have a label, so no new class can be found among them; expected n_new = 0, got "
+            f"{p.n_new}. Set n_new = 0 (or 'auto'), or mark the rows whose class is open with -1."
         )
-    if n_known + n_new < 2:
+    if int(p.n_new) > labels.n_unlabelled:
         raise ValueError(
-            f"There is one class only (n_samples = {n_rows}, {n_known} known and {n_new} new); expected at least "
-            f"two. Give labels of another class, or set n_new to 1 or more and leave some rows unlabelled."
-        )
-    if n_new > labels.n_unlabelled:
-        raise ValueError(
-            f"n_new must be at most the number of unlabelled rows, {labels.n_unlabelled}; got {n_new}. "
+            f"n_new must be at most the number of unlabelled rows, {labels.n_unlabelled}; got {p.n_new}. "
             f"Lower n_new or give more rows without a label."
         )
-    _check_validation(labels, p)
+
+
+def _check_classes(labels: Labels, classes: Classes) -> None:
+    n_new = len(classes) - classes.n_known
+    if len(classes) < 2:
+        raise ValueError(
+            f"There is one class only (n_samples = {len(labels)}, {classes.n_known} known and {n_new} new); expected "
+            f"at least two. Give labels of another class, or set n_new to 1 or more and leave some rows unlabelled."
+        )
 
 
 def _check_validation(labels: Labels, p: Parameters) -> None:

@@ -165,6 +165,8 @@ def _content(
         n_rows=len(X),
         n_labelled=int((labels != "").sum()),
         n_disagreements=4,
+        n_new_range=(4, 6),
+        agreement=0.97,
         feature_names=feature_names or [f"r{i // 8}c{i % 8}" for i in range(X.shape[1])],
         feature_mean=X.mean(0),
         feature_std=X.std(0),

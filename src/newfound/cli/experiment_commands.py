@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from newfound.cli.console import clear_errors, console_for, keep_compiled_programs
+from newfound.cli.option_values import number_or_auto
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,7 +91,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the images and the fitted model.")] = Path("newfound-demo"),
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds to average over; the images show the first.")] = 1,
-    n_new: Annotated[int, typer.Option(min=1, max=100, help="Components for the digits without labels.")] = 5,
+    n_new: Annotated[str, typer.Option(help="New classes for GM-DGM: a number, or auto to find it.")] = "auto",
 ) -> None:
     """Show what newfound does, on handwritten digits of which half the classes have no label.
 
@@ -104,16 +105,18 @@ def demo(
     console = console_for(False)
     console.print(
         "1,347 handwritten digits. Of the digits 0 to 4, one label in five is kept; of 5 to 9, [bold]none[/bold]. "
-        "Can a model classify the first and discover the others?\n"
+        "Can a model classify the first, find how many others there are, and discover them?\n"
     )
     keep_compiled_programs()
     with clear_errors():
-        first = steps.make_task(seed, n_new)
-        outcomes = _outcomes(console, seed, seeds, n_new)
+        first = steps.make_task(seed)
+        outcomes = _outcomes(console, seed, seeds, number_or_auto("--n-new", n_new))
+        console.print(f"{steps.headline(outcomes['GM-DGM'][0])}; there are five.\n")
         console.print(steps.results_table(outcomes))
         console.print(
             "one-to-one (Hungarian accuracy): each digit is matched with at most one component. many-to-one (purity): "
-            "each component counts as the digit most common in it. known: digits 0 to 4. new: digits 5 to 9.\n"
+            "each component counts as the digit most common in it. known: digits 0 to 4. new: digits 5 to 9. new "
+            "classes: how many were found; the baselines are given the number.\n"
         )
         for picture in steps.draw(first, {name: of[0] for name, of in outcomes.items()}, out):
             console.print(f"wrote {picture}", markup=False, soft_wrap=True)
@@ -121,14 +124,14 @@ def demo(
     console.print(f"wrote {out / 'model'}   (open it with newfound.load)", markup=False, soft_wrap=True)
 
 
-def _outcomes(console: "Console", seed: int, n_seeds: int, n_new: int) -> dict[str, list[Any]]:
+def _outcomes(console: "Console", seed: int, n_seeds: int, n_new: int | str) -> dict[str, list[Any]]:
     """Every method on every seed's task."""
     from newfound.experiments import demo as steps
 
     outcomes: dict[str, list[Any]] = {name: [] for name in steps.METHODS}
     for i in range(n_seeds):
-        task = steps.make_task(seed + i, n_new)
+        task = steps.make_task(seed + i)
         for name in steps.METHODS:
             with console.status(f"Fitting {name}, seed {i + 1} of {n_seeds} …"):
-                outcomes[name].append(steps.run_method(name, task, seed + i))
+                outcomes[name].append(steps.run_method(name, task, seed + i, n_new))
     return outcomes

@@ -26,7 +26,7 @@ Ignore = Annotated[list[str] | None, typer.Option(help="A column to drop; may be
 Categorical = Annotated[
     list[str] | None, typer.Option(help="A column of numbers to read as categories; may be given several times.")
 ]
-NNew = Annotated[str, typer.Option(help="Components for new classes: a number, or auto.")]
+NNew = Annotated[str, typer.Option(help="How many new classes: a number, or auto to find it.")]
 Model = Annotated[str, typer.Option(help="gmdgm, or the name of a baseline such as ssvae.")]
 Hide = Annotated[str | None, typer.Option(help="Hide all labels of these classes: 5-9 or cat,dog.")]
 Keep = Annotated[

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from newfound.runs import Run
 
-IN_SUMMARY = ("regime", "termination_condition", "n_rows", "n_labelled", "n_disagreements")
+IN_SUMMARY = ("n_new", "n_new_range", "regime", "termination_condition", "n_rows", "n_labelled", "n_disagreements")
 
 
 def report(run: RunArgument) -> None:
@@ -60,6 +60,7 @@ def print_summary(console: "Console", run: "Run") -> None:
     """A run in a few numbers, for people."""
     from rich.markup import escape
 
+    console.print(headline(run.description), style="bold")
     table = table_with("class", "", "rows", "labels", "mean probability", right=("rows", "labels", "mean probability"))
     for c in run.classes:
         confidence = "" if c.confidence is None else f"{c.confidence:.2f}"
@@ -74,6 +75,19 @@ def print_summary(console: "Console", run: "Run") -> None:
     )
     if (run.folder / "report.html").is_file():
         console.print(f"Report: {run.folder / 'report.html'}", markup=False, soft_wrap=True)
+
+
+def headline(about: dict[str, Any]) -> str:
+    """The answer first: how many new classes there are, and how many there could be."""
+    from newfound.wording import count
+
+    low, high = about["n_new_range"]
+    could_be = f" (could be {low} to {high})" if low < high else ""
+    return (
+        f"{count(about['n_new'], 'new class', 'new classes')}{could_be}"
+        if about["n_new"]
+        else f"No new class{could_be}"
+    )
 
 
 def _classes(run: "Run") -> dict[str, Any]:

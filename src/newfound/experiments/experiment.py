@@ -92,14 +92,15 @@ def run_experiment(experiment: Experiment, asked: Changes) -> tuple[dict[str, An
     return record, arrays_of(model, task) if e.has_arrays else {}
 
 
-def fit_method(name: str, task: Task, seed: int, changes: Changes) -> Any:
-    """A model of newfound or a baseline, by its name, fitted to a task."""
+def fit_method(name: str, task: Task, seed: int, changes: Changes, n_new: Any = None) -> Any:
+    """A model of newfound or a baseline, by its name, fitted to a task; `n_new` is the task's unless it is given."""
     if name in BASELINES:
         return BASELINES[name].fit(task, seed)
     from newfound.estimator import estimator_of
     from newfound.training import Termination
 
-    model = estimator_of(name)(n_new=task.n_new, random_state=seed, **keywords(changes)).fit(task.X, task.labels)
+    model = estimator_of(name)(n_new=task.n_new if n_new is None else n_new, random_state=seed, **keywords(changes))
+    model.fit(task.X, task.labels)
     if model.termination_condition_ is Termination.INTERRUPTED:  # half a fit is no result
         raise KeyboardInterrupt
     return model

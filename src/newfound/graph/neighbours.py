@@ -19,6 +19,7 @@ class Graph(NamedTuple):
 
     weights: "csr_array"  # (sample, sample)
     interpolation: "csr_array"  # (rows, sample); each row's weights sum to 1
+    sample: np.ndarray  # the row of each node, in random order
 
 
 def neighbour_graph(feature_sets: Sequence[np.ndarray], settings: Initialisation, seed: int) -> Graph:
@@ -33,7 +34,7 @@ def neighbour_graph(feature_sets: Sequence[np.ndarray], settings: Initialisation
     weight = np.full(near.size, 1 / near.shape[1], np.float32)
     starts = np.arange(0, near.size + 1, near.shape[1])
     interpolation = csr_array((weight, near.ravel(), starts), shape=(len(near), len(sample)))
-    return Graph(_shared_neighbours(adjacency), interpolation)
+    return Graph(_shared_neighbours(adjacency), interpolation, sample)
 
 
 def _nearest(features: np.ndarray, sample: np.ndarray, n_neighbors: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.config import Initialisation
-from newfound.graph import hog, neighbour_graph, normalise, pca_projection, spectral_embedding
+from newfound.graph import Graph, hog, neighbour_graph, normalise, pca_projection, spectral_embedding
 from newfound.initialisation.clustering import cluster
 from newfound.initialisation.pu import FeatureSets, estimate_class_probabilities
 from newfound.labels import UNLABELLED
@@ -91,6 +91,14 @@ def _spaces(
     space = spectral_embedding(graph, n_groups, settings)
     embedding = normalise(space[:, : settings.n_eigenvectors])
     return space, FeatureSets(rows.X, projection, embedding, graph) if uses_pu else None
+
+
+def feature_sets(rows: Rows, settings: Initialisation, seed: int) -> tuple[FeatureSets, Graph]:
+    """The feature sets of the PU estimate, and the graph of neighbours, for any number of groups."""
+    projection = _projection(rows, settings, seed)
+    graph = neighbour_graph([projection], settings, seed)
+    embedding = spectral_embedding(graph, settings.n_eigenvectors, settings)
+    return FeatureSets(rows.X, projection, embedding, graph), graph
 
 
 def _projection(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:

@@ -15,9 +15,19 @@ from newfound.runs.scoring import evaluate_run
 def content_of(run: Run) -> ReportContent:
     """Everything the report of a run shows."""
     table, stored, about, schema = run.predictions, run.examples, run.description, run.schema
-    as_stored = ("source", "created", "regime", "termination_condition", "n_rows", "n_labelled", "n_disagreements")
+    as_stored = (
+        "source",
+        "created",
+        "regime",
+        "termination_condition",
+        "n_rows",
+        "n_labelled",
+        "n_disagreements",
+        "agreement",
+    )
     return ReportContent(
         **{name: about[name] for name in (*as_stored, "log", "settings", "command")},
+        n_new_range=tuple(about["n_new_range"]),
         title=f"What newfound learned from {about['source']}",
         model=about["model_title"],
         kind=schema.kind,

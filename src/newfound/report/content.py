@@ -67,6 +67,8 @@ class ReportContent:
     n_rows: int
     n_labelled: int
     n_disagreements: int  # rows whose label is not their predicted class
+    n_new_range: tuple[int, int]  # the least and the most new classes there could be
+    agreement: float  # share of rows that the network puts in the class that was discovered for them
     kind: str  # "table", "images" or "matrix"
     image_shape: tuple[int, ...] | None
     feature_names: list[str]

@@ -10,6 +10,7 @@ from newfound.report.content import ClassContent, ReportContent
 from newfound.wording import count, short_list
 
 MAX_NAMES = 8  # in a sentence
+MIN_AGREEMENT = 0.98  # of the network with what was discovered
 MAX_NAME_LENGTH = 60
 
 TERMINATION_MEANS = {
@@ -88,8 +89,8 @@ def facts(content: ReportContent) -> list[Fact]:
 
 def summary(content: ReportContent) -> str:
     """One paragraph: the data, the classes found, the confidence, the labels, and why training ended."""
-    sentences = [_data(content), *_new_classes(content), *_confidence(content), *_label_disagreements(content)]
-    return " ".join([*sentences, meaning_of(content.termination_condition)])
+    found = [*_new_classes(content), *_agreement(content), *_confidence(content), *_label_disagreements(content)]
+    return " ".join([_data(content), *found, meaning_of(content.termination_condition)])
 
 
 def meaning_of(termination_condition: str) -> str:
@@ -117,13 +118,24 @@ def _new_classes(content: ReportContent) -> list[str]:
     if not found:
         return ["No row was assigned to a new class.", *empty]
     sizes = short_list([f"“{shorten(c.name)}” ({count(c.n_rows, 'row')})" for c in found], MAX_NAMES)
-    classes = f"The model found {count(len(found), 'new class', 'new classes')}"
+    low, high = content.n_new_range
+    could_be = f" (there could be {low} to {high})" if low < high else ""
+    classes = f"The model found {count(len(found), 'new class', 'new classes')}{could_be}"
     named = sizes if len(found) == 1 else f"largest first, {sizes}"
     if not _known(content):
         return [f"{classes}: {named}.", *empty]
     share = _share(sum(c.n_rows for c in found), content.n_rows)
     holds = "It holds" if len(found) == 1 else "Together they hold"
     return [f"{classes} that no label named: {named}.", f"{holds} {share} of all rows.", *empty]
+
+
+def _agreement(content: ReportContent) -> list[str]:
+    """Only where it is worth a look: what was discovered and what the model predicts should be the same."""
+    if content.agreement >= MIN_AGREEMENT:
+        return []
+    return [
+        f"The model puts {percent(1 - content.agreement)} of the rows in another class than was discovered for them."
+    ]
 
 
 def _confidence(content: ReportContent) -> list[str]:

@@ -76,7 +76,7 @@ class Training:
         self.restarts, self.data, self.settings, self.seeds, self.callback = restarts, data, settings, seeds, callback
         self.streams = [BatchStream(data.labels, data.training, settings.batch_size, seed) for seed in seeds]
         self.schedule = Schedule.of(settings, data, self.streams[0].rows_per_epoch)
-        self.terms = objective_terms(settings, data.classes, self.streams[0])
+        self.terms = objective_terms(settings, data, self.streams[0])
         self.validation = ValidationSet(
             data.X[data.validation],
             data.labels[data.validation],

@@ -40,6 +40,7 @@ class TrainingData(NamedTuple):
     scaling: Scaling
     classes: Classes
     images: Images | None = None  # what rows are, if they are images
+    found: Assignment | None = None  # a class for every row, where these were discovered before
 
 
 class Phase(NamedTuple):
@@ -103,10 +104,17 @@ def is_pretrained(settings: TrainingSettings, classes: Classes) -> bool:
     return bool(settings.pretrain_epochs) and has_use
 
 
-def objective_terms(settings: TrainingSettings, classes: Classes, stream: BatchStream) -> ObjectiveTerms:
-    """The same in every phase, so that one compiled program serves them all."""
-    uses_pu = is_pretrained(settings, classes) and settings.pu_weight > 0 and classes.n_known > 0
+def objective_terms(settings: TrainingSettings, data: TrainingData, stream: BatchStream) -> ObjectiveTerms:
+    """The same in every phase, so that one compiled program serves them all.
+
+    Where classes were discovered, the PU term has a target for each of them, and not only for new ones together.
+    """
+    classes = data.classes
+    has_targets = classes.n_known > 0 or data.found is not None
+    uses_pu = is_pretrained(settings, classes) and settings.pu_weight > 0 and has_targets
     partition = Partition(classes.known_components, classes.new_components)
+    if data.found is not None:
+        partition = Partition(classes.known_components + classes.new_components, ())
     has_neighbours = stream.n_unlabelled > 1  # in a batch, by which the radius of VAT is measured
     return ObjectiveTerms(
         pu=partition if uses_pu else None,
@@ -154,7 +162,8 @@ def initialise_restarts(
         rows = Rows(data.X, data.scaling, data.images, None if latent is None else latent.mean)
         uses_pu = settings.pu_weight > 0
         assignments.append(
-            initialise(rows, labels, n_known, n_new, settings.config.initialisation, seed, uses_pu=uses_pu)
+            data.found
+            or initialise(rows, labels, n_known, n_new, settings.config.initialisation, seed, uses_pu=uses_pu)
         )
         if latent is not None:
             placed.append(component_init(latent, assignments[-1].labels, n_known + n_new))
