@@ -269,8 +269,8 @@ def test_one_program_serves_every_phase():
     data = task()
     with_pu = settings(pu_weight=0.3, pretrain_epochs=5)
     stream = BatchStream(data.labels, data.training, 16, 0)
-    assert loop.objective_terms(with_pu, CLASSES, stream) == ObjectiveTerms(Partition((0, 1), (2, 3)), vat=False)
-    assert loop.objective_terms(settings(pu_weight=0.3), CLASSES, stream).pu is None  # no pretraining, no estimate
+    assert loop.objective_terms(with_pu, data, stream) == ObjectiveTerms(Partition((0, 1), (2, 3)), vat=False)
+    assert loop.objective_terms(settings(pu_weight=0.3), data, stream).pu is None  # no pretraining, no estimate
 
 
 # ---- components in z-space -------------------------------------------------------------------------------------------

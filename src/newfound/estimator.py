@@ -158,9 +158,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     fitted_: Fitted
 
     classes_ = property(lambda self: self.fitted_.classes.names, doc="Known classes first, then the new ones.")
-    labels_ = property(
-        lambda self: self.fitted_.classes.names[self.fitted_.labels], doc="The class of each row that was fitted on."
-    )
+    labels_ = property(lambda self: self.fitted_.labels, doc="The class of each row that was fitted on.")
     n_new_ = property(lambda self: int(self.fitted_.classes.is_new.sum()), doc="How many new classes there are.")
     n_new_range_ = property(lambda self: self.fitted_.n_new_range, doc="The least and the most there could be.")
     is_new_ = property(lambda self: self.fitted_.classes.is_new, doc="One flag for each class.")

@@ -21,10 +21,15 @@ class Fitted:
     restarts: tuple[RestartResult, ...]
     best_restart: int  # the one in use
     validation_indices: np.ndarray  # numbers of the rows that were held out of training
-    labels: np.ndarray  # the class of each row that was fitted on, as a position in `classes`
+    row_components: np.ndarray  # the component of each row that was fitted on
     n_new_range: tuple[int, int]  # the number of new classes could also be any of these
     n_features: int  # columns of X
     feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The class of each row that was fitted on, by name."""
+        return self.classes.names[self.classes.component_class[self.row_components]]
 
     @property
     def restart(self) -> RestartResult:

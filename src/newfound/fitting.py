@@ -100,7 +100,7 @@ def fit_model(
         restarts=tuple(restarts),
         best_restart=best,
         validation_indices=split[1],
-        labels=_labels(data, restarts[best]),
+        row_components=_row_components(data, restarts[best]),
         n_new_range=n_new_range,
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
@@ -160,14 +160,15 @@ def _train(
     return train(architecture, prior, sigma, data, settings, seeds, callback)
 
 
-def _labels(data: TrainingData, restart: RestartResult) -> np.ndarray:
-    """The class of each row: its label, else what was discovered, else what the model predicts."""
+def _row_components(data: TrainingData, restart: RestartResult) -> np.ndarray:
+    """The component of each row: that of its label, else what was discovered, else what the model predicts."""
+    classes = data.classes
     if data.found is not None:
-        answer = data.found.labels
+        component = np.array([*classes.known_components, *classes.new_components])[data.found.labels]
     else:
         q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling), data.X)
-        answer = data.classes.answer(q.astype(float)).position
-    return np.where(data.labels == UNLABELLED, answer, data.labels).astype(np.int32)
+        component = classes.answer(q.astype(float)).component
+    return np.where(data.labels == UNLABELLED, component, classes.component_of(data.labels)).astype(np.int32)
 
 
 def _likelihood(X: np.ndarray, p: Parameters) -> str:
@@ -223,6 +224,8 @@ def _warn_of_termination(restart: RestartResult) -> None:
 
 def _check_number(labels: Labels, p: Parameters) -> None:
     """Refuse a number of new classes that cannot be found among these rows."""
+    if labels.n_unlabelled == 0 and p.n_new in (0, "auto"):
+        _check_classes(labels, Classes.one_component_each(labels.classes, 0))
     if p.n_new == "auto":
         return
     if len(labels.classes) == 0 and p.n_new == 0:

@@ -62,7 +62,7 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         ),
         best_restart=description["best_restart"],
         validation_indices=tensors["validation_indices"],
-        labels=tensors["labels"],
+        row_components=tensors["row_components"],
         n_new_range=_as_tuples(description["n_new_range"]),
         n_features=description["n_features"],
         feature_names=None if names is None else tuple(names),
@@ -121,7 +121,7 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         "preprocessing.scale": np.asarray(preprocessing.scaling.scale),
         "preprocessing.spread": np.array(preprocessing.spread),
         "validation_indices": fitted.validation_indices,
-        "labels": fitted.labels,
+        "row_components": fitted.row_components,
     }
     for i, restart in enumerate(fitted.restarts):
         tensors |= {f"restart-{i}{name}": array for name, array in _named_leaves(restart.model).items()}
