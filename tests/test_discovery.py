@@ -8,6 +8,7 @@ from newfound import GMDGM
 from newfound.config import Initialisation
 from newfound.discovery import discover
 from newfound.discovery.communities import communities
+from newfound.discovery.discover import _is_large
 from newfound.discovery.new_groups import NO_GROUP, Nodes, missing_label_p_values, new_groups
 from newfound.discovery.resolution import agreement, choose_resolutions
 from newfound.evaluation import evaluate
@@ -144,6 +145,11 @@ def test_without_labels_the_groups_are_counted():
     found = discover(rows_of(X), np.full(600, UNLABELLED), 0, SETTINGS, seed=0)
     assert found.n_new == 6
     assert evaluate(truth, found.labels, []).one_to_one.all > 0.98
+
+
+def test_a_handful_of_odd_rows_is_no_class_where_nothing_says_so():
+    assert _is_large(np.array([300, 280, 310, 40, 12, 3]), 1 / 3).tolist() == [True] * 3 + [False] * 3
+    assert _is_large(np.array([5]), 1 / 3).tolist() == [True]
 
 
 def test_labels_that_were_not_picked_at_random_can_be_said_to_be_so():

@@ -67,11 +67,18 @@ def _groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: int
         return new_groups(nodes, resolution, settings, seed)
     while True:
         found = communities(nodes.weights, resolution, seed)
-        is_large = np.bincount(found) >= settings.min_cluster_share * len(found) / len(np.unique(found))
+        is_large = _is_large(np.bincount(found), settings.min_new_share)
         if is_large.sum() >= min(MIN_CLASSES, len(found)) or resolution > len(found):
-            position = np.where(is_large, np.cumsum(is_large) - 1, NO_GROUP)
-            return position[found]
+            return np.where(is_large, np.cumsum(is_large) - 1, NO_GROUP)[found]
         resolution *= 2
+
+
+def _is_large(sizes: np.ndarray, share: float) -> np.ndarray:
+    """Which groups are no smaller than a share of the mean size of those that are not."""
+    is_large = np.ones(len(sizes), bool)
+    while (sizes[is_large] < share * sizes[is_large].mean()).any():
+        is_large &= sizes >= share * sizes[is_large].mean()
+    return is_large
 
 
 def _targets(graph: Graph, group: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
