@@ -29,11 +29,16 @@ class Classes:
     @classmethod
     def one_component_each(cls, known: np.ndarray, n_new: int) -> "Classes":
         """Every known class has one component, and so has each of `n_new` new ones."""
+        return cls.of_fragments(known, np.arange(n_new))
+
+    @classmethod
+    def of_fragments(cls, known: np.ndarray, group: np.ndarray) -> "Classes":
+        """Every known class has one component; then there is one for each fragment, of the new class `group` names."""
+        n_known, n_new = len(known), int(group.max(initial=-1)) + 1
         names = np.array([*known, *new_names(known, n_new)]) if n_new else known
         if n_new and known.dtype.kind == "b":
             names = np.array([*map(str, known), *new_names(known, n_new)])
-        position = np.arange(len(names))
-        return cls(names, position >= len(known), position)
+        return cls(names, np.arange(len(names)) >= n_known, np.append(np.arange(n_known), n_known + group))
 
     def __len__(self) -> int:
         return len(self.names)

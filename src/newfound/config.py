@@ -111,12 +111,12 @@ class Initialisation(Settings):
     """Where the components begin: the graph of neighbours, the PU estimate, the first clusters."""
 
     init: str = setting(
-        "spectral",
-        "clusters by spectral embedding of the neighbour graph, or by k-means and a Gaussian mixture",
-        OneOf(("spectral", "kmeans")),
+        "graph",
+        "what is discovered on the graph of neighbours, or (for a given number) k-means and a Gaussian mixture",
+        OneOf(("graph", "kmeans")),
     )
     # The rows' features
-    pca_components: int = setting(50, "principal components that neighbours are found in", COUNT)
+    pca_components: int = setting(100, "principal components that neighbours are found in", COUNT)
     hog_orientations: int = setting(8, "orientation bins of HOG, for images", COUNT)
     hog_cell_pixels: int = setting(2, "least height and width of a HOG cell", COUNT)
     hog_max_cells: int = setting(7, "most HOG cells in a row or column of an image", COUNT)
@@ -124,12 +124,8 @@ class Initialisation(Settings):
     # The graph
     n_neighbors: int = setting(10, "nearest rows that a row is joined with", COUNT)
     graph_max_rows: int = setting(60_000, "rows of the graph; others are interpolated", COUNT)
-    n_eigenvectors: int = setting(20, "of the spectral embedding, where no gap says that fewer are enough", COUNT)
-    max_eigenvectors: int = setting(40, "for as many groups", COUNT)
+    n_eigenvectors: int = setting(20, "of the spectral embedding", COUNT)
     rows_per_eigenvector: int = setting(50, "fewer rows have fewer eigenvectors", COUNT)
-    eigengap: float = setting(
-        1.5, "ratio of Laplacian eigenvalues after which as many eigenvectors as groups are enough", Number(1)
-    )
     dense_max_rows: int = setting(1_000, "graphs up to this size are decomposed whole", COUNT)
     propagation_dampings: tuple[float, ...] = setting((0.9, 0.99), "of label propagation", Several(Number(0, 1)))
     propagation_max_iter: int = setting(500, "of conjugate gradients", COUNT)
@@ -163,13 +159,20 @@ class Initialisation(Settings):
     min_new_share: float = setting(
         1 / 3, "of the size of a known class: smaller new groups join the one they are linked with most", Number(0, 1)
     )
+    min_apart_share: float = setting(
+        0.1, "of the size of a known class: a new group as large as this is a class if it lies apart", Number(0, 1)
+    )
+    apart_links: float = setting(0.05, "share of its edges that may lead out of a group that lies apart", Number(0, 1))
+    fragment_resolution: float = setting(
+        4.0, "times the resolution of classes: that of the fragments a new class consists of", Number(1)
+    )
+    min_fragment_share: float = setting(0.1, "of its class: smaller fragments join another", Number(0, 1))
+    stability_samples: int = setting(5, "of the rows, for the range of the number where there are no labels", COUNT)
+    stability_share: float = setting(0.8, "of the rows in each of them", Number(0, 1, is_low_open=True))
     # The first clusters
     vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
     kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)
     cluster_max_rows: int = setting(20_000, "rows that clusters are fitted on", COUNT)
-    min_cluster_share: float = setting(
-        0.1, "of the mean size of a new component: smaller clusters get none", Number(0, 1)
-    )
     labels_per_cluster: int = setting(3, "init='kmeans': labels expected in a cluster of a known class", COUNT)
     rows_per_covariance: int = setting(
         10, "init='kmeans': rows per dimension and cluster that full covariances need", COUNT

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from newfound.classes import Classes
+from newfound.discovery import ClassTree, Evidence
 from newfound.models import Architecture, DeepGenerativeModel
 from newfound.preprocessing import Preprocessing
 from newfound.training import RestartResult
@@ -22,7 +23,10 @@ class Fitted:
     best_restart: int  # the one in use
     validation_indices: np.ndarray  # numbers of the rows that were held out of training
     row_components: np.ndarray  # the component of each row that was fitted on
+    row_is_sure: np.ndarray  # of each of these rows, whether its class is more probable than all others together
     n_new_range: tuple[int, int]  # the number of new classes could also be any of these
+    tree: ClassTree | None  # of the new classes' components, where they were discovered
+    evidence: Evidence | None  # why each new class is thought to be one, where labels are missing
     n_features: int  # columns of X
     feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
 

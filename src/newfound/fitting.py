@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from newfound.batching import in_batches
 from newfound.classes import Classes
 from newfound.config import Config
-from newfound.discovery import discover
+from newfound.discovery import Discovery, discover
 from newfound.fitted import Fitted, regime_of
 from newfound.inference import component_probabilities
 from newfound.initialisation import Assignment, Images, Rows
@@ -86,7 +86,7 @@ def fit_model(
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
     split = split_rows(labels.codes, p.validation_fraction, rng)
     with progress_bar(p.verbose, MODELS[model].title) as callback:
-        data, n_new_range = _training_data(X, labels, split, preprocessing, seeds[0], p)
+        data, found = _training_data(model, X, labels, split, preprocessing, seeds[0], p)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
         restarts = _train(architecture, data, labels, preprocessing.spread, seeds, callback, p)
     best = best_restart(restarts)
@@ -100,40 +100,47 @@ def fit_model(
         restarts=tuple(restarts),
         best_restart=best,
         validation_indices=split[1],
-        row_components=_row_components(data, restarts[best]),
-        n_new_range=n_new_range,
+        **_answer(data, found, restarts[best]),
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
     )
 
 
 def _training_data(
+    model: str,
     X: np.ndarray,
     labels: Labels,
     split: tuple[np.ndarray, np.ndarray],
     preprocessing: Preprocessing,
     seed: int,
     p: Parameters,
-) -> tuple[TrainingData, tuple[int, int]]:
-    """The rows with their classes, as many new ones as were asked for or are found; and the range of their number."""
+) -> tuple[TrainingData, Discovery | None]:
+    """The rows with their classes, as many new ones as were asked for or are found, and what was found."""
     images = None if p.image_shape is None else Images(X, tuple(p.image_shape))
     rows, scaling = preprocessing.select(X), preprocessing.scaling
-    n_new, n_new_range, found = 0 if p.n_new == "auto" else int(p.n_new), None, None
-    if p.n_new == "auto" and labels.n_unlabelled:
-        discovery = discover(
+    found = None
+    if labels.n_unlabelled and _discovers(model, p):
+        found = discover(
             Rows(rows, scaling, images),
             labels.keep(split[0]).codes,
             len(labels.classes),
             p.config.initialisation,
             seed,
+            n_new=None if p.n_new == "auto" else int(p.n_new),
             uses_pu=p.pu_weight > 0,
         )
-        n_new, n_new_range = discovery.n_new, discovery.n_new_range
-        found = Assignment(discovery.labels, discovery.targets)
-    classes = Classes.one_component_each(labels.classes, n_new)
+        classes = Classes.of_fragments(labels.classes, found.group)
+    else:
+        classes = Classes.one_component_each(labels.classes, 0 if p.n_new == "auto" else int(p.n_new))
     _check_classes(labels, classes)
-    data = TrainingData(rows, labels.codes, *split, scaling, classes, images, found)
-    return data, n_new_range or (n_new, n_new)
+    assignment = None if found is None else Assignment(found.labels, found.targets)
+    return TrainingData(rows, labels.codes, *split, scaling, classes, images, assignment), found
+
+
+def _discovers(model: str, p: Parameters) -> bool:
+    """Where the number is to be found, or where a model learns from what is."""
+    learns = MODELS[model].pretrains and p.config.optimisation.pretrain_epochs != 0
+    return p.n_new == "auto" or (learns and p.config.initialisation.init == "graph")
 
 
 def _train(
@@ -160,15 +167,26 @@ def _train(
     return train(architecture, prior, sigma, data, settings, seeds, callback)
 
 
-def _row_components(data: TrainingData, restart: RestartResult) -> np.ndarray:
-    """The component of each row: that of its label, else what was discovered, else what the model predicts."""
+def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult) -> dict[str, Any]:
+    """What is said of the rows that were fitted on: what was discovered, else what the model predicts."""
     classes = data.classes
-    if data.found is not None:
-        component = np.array([*classes.known_components, *classes.new_components])[data.found.labels]
+    n_new = len(classes) - classes.n_known
+    if found is not None:
+        component, is_sure = found.labels, found.is_sure
+        n_new_range, tree, evidence = found.n_new_range, found.tree, found.evidence
     else:
         q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling), data.X)
-        component = classes.answer(q.astype(float)).component
-    return np.where(data.labels == UNLABELLED, component, classes.component_of(data.labels)).astype(np.int32)
+        answer = classes.answer(q.astype(float))
+        component, is_sure = answer.component, answer.probability > 0.5
+        n_new_range, tree, evidence = (n_new, n_new), None, None
+    is_labelled = data.labels != UNLABELLED
+    return {
+        "row_components": np.where(is_labelled, classes.component_of(data.labels), component).astype(np.int32),
+        "row_is_sure": is_labelled | is_sure,
+        "n_new_range": n_new_range,
+        "tree": tree,
+        "evidence": evidence,
+    }
 
 
 def _likelihood(X: np.ndarray, p: Parameters) -> str:

@@ -20,6 +20,7 @@ from safetensors.numpy import save as tensors_to_bytes
 
 from newfound import __version__
 from newfound.classes import Classes
+from newfound.discovery import ClassTree, Evidence
 from newfound.files import replace_file
 from newfound.fitted import Fitted
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
@@ -27,7 +28,7 @@ from newfound.models.randomness import key_of
 from newfound.preprocessing import Preprocessing, Scaling
 from newfound.training import RestartResult, Termination
 
-FORMAT = 2
+FORMAT = 3
 DESCRIPTION = "model.json"
 
 
@@ -63,7 +64,10 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         best_restart=description["best_restart"],
         validation_indices=tensors["validation_indices"],
         row_components=tensors["row_components"],
+        row_is_sure=tensors["row_is_sure"].astype(bool),
         n_new_range=_as_tuples(description["n_new_range"]),
+        tree=_record_from_json(ClassTree, description["tree"]),
+        evidence=_record_from_json(Evidence, description["evidence"]),
         n_features=description["n_features"],
         feature_names=None if names is None else tuple(names),
     )
@@ -82,6 +86,8 @@ def _describe(fitted: Fitted, settings: dict[str, Any], weights: str) -> dict[st
         "classes": _classes_to_json(fitted.classes),
         "regime": fitted.regime,
         "n_new_range": fitted.n_new_range,
+        "tree": _record_to_json(fitted.tree),
+        "evidence": _record_to_json(fitted.evidence),
         "n_features": fitted.n_features,
         "feature_names": fitted.feature_names,
         "architecture": fitted.architecture._asdict(),
@@ -96,6 +102,11 @@ def _classes_to_json(classes: Classes) -> dict[str, Any]:
         "is_new": classes.is_new.tolist(),
         "component_class": classes.component_class.tolist(),
     }
+
+
+def _record_to_json(record: ClassTree | Evidence | None) -> dict[str, Any] | None:
+    """A record of arrays as lists, for the few numbers that people may want to read."""
+    return None if record is None else {name: array.tolist() for name, array in record._asdict().items()}
 
 
 def _restart_to_json(restart: RestartResult) -> dict[str, Any]:
@@ -122,6 +133,7 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         "preprocessing.spread": np.array(preprocessing.spread),
         "validation_indices": fitted.validation_indices,
         "row_components": fitted.row_components,
+        "row_is_sure": fitted.row_is_sure,
     }
     for i, restart in enumerate(fitted.restarts):
         tensors |= {f"restart-{i}{name}": array for name, array in _named_leaves(restart.model).items()}
@@ -192,6 +204,10 @@ def _as_tuples(value: Any) -> Any:
 def _classes_from_json(stored: dict[str, Any]) -> Classes:
     names = np.array(stored["names"]) if stored["names"] else np.array([], dtype=np.int64)
     return Classes(names, np.array(stored["is_new"], dtype=bool), np.array(stored["component_class"], dtype=int))
+
+
+def _record_from_json(kind: type[Any], stored: dict[str, Any] | None) -> Any:
+    return None if stored is None else kind(**{name: np.array(values) for name, values in stored.items()})
 
 
 def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -> Preprocessing:

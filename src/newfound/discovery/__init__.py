@@ -4,6 +4,8 @@ Communities of the graph of neighbours are candidates for classes. The labels sa
 them are known; labels that are missing say which are new.
 """
 
+from newfound.discovery.class_tree import ClassTree
 from newfound.discovery.discover import Discovery, discover
+from newfound.discovery.new_groups import Evidence
 
-__all__ = ["Discovery", "discover"]
+__all__ = ["ClassTree", "Discovery", "Evidence", "discover"]

@@ -1,10 +1,11 @@
-"""Which groups of rows are new classes: those from which labels are missing beyond chance."""
+"""Which groups of rows are new classes: those from which labels are missing beyond chance; and their fragments."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from newfound.config import Initialisation
+from newfound.discovery.class_tree import links_between
 from newfound.discovery.communities import communities
 from newfound.labels import UNLABELLED
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 NO_GROUP = -1
+REFINEMENTS = 12  # doublings of the resolution, at the most, until there are as many fragments as asked for
 
 
 class Nodes(NamedTuple):
@@ -20,6 +22,26 @@ class Nodes(NamedTuple):
     weights: "csr_array"
     labels: np.ndarray  # codes, UNLABELLED where there is none
     class_probabilities: np.ndarray  # (nodes, known classes)
+
+    @property
+    def class_size(self) -> float:
+        """The median of the known classes' expected numbers of rows."""
+        return float(np.median(self.class_probabilities.sum(axis=0)))
+
+    @property
+    def label_frequencies(self) -> np.ndarray:
+        """c_y: the labels of each known class, over its expected number of rows."""
+        counts = np.bincount(self.labels[self.labels != UNLABELLED], minlength=self.class_probabilities.shape[1])
+        return counts / np.maximum(self.class_probabilities.sum(axis=0), np.maximum(counts, 1))
+
+
+class Evidence(NamedTuple):
+    """Why each group of rows is thought to be new, one entry a group."""
+
+    n_rows: np.ndarray
+    labels_expected: np.ndarray  # as many as it would hold, were it known
+    labels_held: np.ndarray
+    p_value: np.ndarray  # the probability of so few
 
 
 def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: int) -> np.ndarray:
@@ -33,56 +55,86 @@ def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: 
     found = np.full(len(nodes.labels), NO_GROUP)
     if len(candidates) == 0:
         return found
-    own = nodes.weights[candidates][:, candidates]
-    share = float(own.sum()) / max(float(nodes.weights.sum()), 1e-12)
-    group = communities(own, resolution * share, seed)
-    p = missing_label_p_values(nodes, candidates, group)
-    is_large = np.bincount(group) >= settings.min_new_share * _class_size(nodes)
+    own, group = partition(nodes.weights, candidates, resolution, seed)
+    p = missing_labels(nodes, candidates, group).p_value
+    links = links_between(own, group, int(group.max()) + 1)
+    size = np.bincount(group) / nodes.class_size
+    is_apart = 1 - links.diagonal() / np.maximum(links.sum(axis=1), 1e-12) < settings.apart_links
+    is_large = (size >= settings.min_new_share) | (is_apart & (size >= settings.min_apart_share))
     is_new = (p < settings.new_class_p) & is_large
-    if not is_new.any():
-        return found
-    joined = _join(own, group, is_new, is_known=is_large & ~is_new)
-    found[candidates] = joined[group]
+    if is_new.any():  # a large group that holds its labels is known after all
+        found[candidates] = join(links, is_new, is_large & ~is_new)[group]
     return found
 
 
-def missing_label_p_values(nodes: Nodes, candidates: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """For each group of candidates, the probability of as few labels as it holds if it were of known classes.
+def partition(
+    weights: "csr_array", nodes: np.ndarray, resolution: float, seed: int
+) -> tuple["csr_array", np.ndarray]:
+    """Some nodes' own graph, and their communities in it, as finely cut as at this resolution of the whole graph."""
+    own = weights[nodes][:, nodes]
+    share = float(own.sum()) / max(float(weights.sum()), 1e-12)
+    return own, communities(own, resolution * share, seed)
+
+
+def missing_labels(nodes: Nodes, candidates: np.ndarray, group: np.ndarray) -> Evidence:
+    """For each group of candidates, the labels it would hold if it were of known classes, and those it holds.
 
     It would hold each class's label frequency. What labels it holds is read off the labelled rows: each belongs to a
     group by the share of its edges that lead there.
     """
     from scipy.stats import binom
 
-    n_groups = group.max() + 1
+    n_groups = int(group.max()) + 1
     membership = np.eye(n_groups)[group]
     labelled = np.flatnonzero(nodes.labels != UNLABELLED)
     degree = np.maximum(nodes.weights[labelled].sum(axis=1), 1e-12)
     held = ((nodes.weights[labelled][:, candidates] @ membership) / degree[:, None]).sum(axis=0)
     likeness = membership.T @ nodes.class_probabilities[candidates] + 1e-9
-    frequency = likeness @ _label_frequencies(nodes) / likeness.sum(axis=1)
-    n_rows = np.bincount(group) + held
-    return binom.cdf(np.floor(held), np.round(n_rows), frequency)
+    frequency = likeness @ nodes.label_frequencies / likeness.sum(axis=1)
+    n_rows = np.bincount(group, minlength=n_groups) + held
+    p = binom.cdf(np.floor(held), np.round(n_rows), frequency)
+    return Evidence(np.bincount(group, minlength=n_groups), n_rows * frequency, held, p)
 
 
-def _label_frequencies(nodes: Nodes) -> np.ndarray:
-    """c_y: the labels of each known class, over its expected number of rows."""
-    counts = np.bincount(nodes.labels[nodes.labels != UNLABELLED], minlength=nodes.class_probabilities.shape[1])
-    return counts / np.maximum(nodes.class_probabilities.sum(axis=0), np.maximum(counts, 1))
-
-
-def _class_size(nodes: Nodes) -> float:
-    return float(np.median(nodes.class_probabilities.sum(axis=0)))
-
-
-def _join(weights: "csr_array", group: np.ndarray, is_new: np.ndarray, is_known: np.ndarray) -> np.ndarray:
-    """For each group, the new class it becomes or joins; NO_GROUP for one that holds its labels after all."""
-    from scipy.sparse import csr_array
-
-    n_groups = len(is_new)
-    membership = csr_array((np.ones(len(group)), (np.arange(len(group)), group)), shape=(len(group), n_groups))
-    links = (membership.T @ weights @ membership).toarray()[:, is_new]
-    joined = links.argmax(axis=1)
-    joined[is_new] = np.arange(is_new.sum())
-    joined[is_known] = NO_GROUP
+def join(links: np.ndarray, is_kept: np.ndarray, is_out: np.ndarray) -> np.ndarray:
+    """For each group, its number among those that are kept, or that of the one it is linked with most; or NO_GROUP."""
+    joined = links[:, is_kept].argmax(axis=1)
+    joined[is_kept] = np.arange(is_kept.sum())
+    joined[is_out] = NO_GROUP
     return joined
+
+
+def fragments(
+    nodes: Nodes, group: np.ndarray, resolution: float, settings: Initialisation, seed: int, at_least: int = 1
+) -> np.ndarray:
+    """The fragment of each node, NO_GROUP where it has no group: every group cut more finely, on its own graph.
+
+    The resolution is doubled until there are as many as asked for, or as rows allow.
+    """
+    n_rows, n_groups = int((group != NO_GROUP).sum()), int(group.max()) + 1
+    fewest = settings.min_fragment_share * n_rows / max(at_least, n_groups, 1)
+    for i in range(REFINEMENTS):
+        found = _cut(nodes, group, resolution * settings.fragment_resolution * 2**i, fewest, seed)
+        if found.max() + 1 >= min(at_least, n_rows):
+            break
+    return found
+
+
+def _cut(nodes: Nodes, group: np.ndarray, resolution: float, fewest: float, seed: int) -> np.ndarray:
+    found = np.full_like(group, NO_GROUP)
+    for of in range(int(group.max()) + 1):
+        members = np.flatnonzero(group == of)
+        found[members] = found.max() + 1 + _fragments_of(nodes.weights, members, resolution, fewest, seed)
+    return found
+
+
+def _fragments_of(
+    weights: "csr_array", members: np.ndarray, resolution: float, fewest: float, seed: int
+) -> np.ndarray:
+    """Fragments of one group; one with fewer rows joins the one it is linked with most."""
+    own, fragment = partition(weights, members, resolution, seed)
+    sizes = np.bincount(fragment)
+    is_large = sizes >= fewest
+    is_large[sizes.argmax()] = True
+    joined = join(links_between(own, fragment, len(sizes)), is_large, np.zeros_like(is_large))
+    return joined[fragment]

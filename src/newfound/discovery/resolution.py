@@ -11,27 +11,30 @@ from newfound.labels import UNLABELLED
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-OCTAVES = np.arange(-3, 3.5, 0.5)  # around the usual resolution
+STEP = 0.5  # octaves between two resolutions
+MOST_OCTAVES = 3.0  # from the usual resolution, either way
 
 
-def choose_resolutions(
-    weights: "csr_array", labels: np.ndarray, n_known: int, settings: Initialisation, seed: int
-) -> list[float]:
+def choose_resolutions(weights: "csr_array", labels: np.ndarray, settings: Initialisation, seed: int) -> list[float]:
     """The resolution at which communities agree best with the labels, then those that agree nearly as well.
 
     Labels cannot tell when a resolution is too low for the classes that have none. So where several agree alike, the
-    one nearest to the usual resolution is taken; without labels, that one alone.
+    one nearest to the usual resolution is taken. Resolutions so far from it that whole agreement would not make up for
+    the distance are not tried.
     """
-    resolutions = settings.resolution * 2.0**OCTAVES
-    if n_known == 0:
-        return [settings.resolution]
-    scores = np.array([agreement(labels, communities(weights, r, seed), n_known) for r in resolutions])
-    scores -= settings.resolution_penalty * np.abs(OCTAVES)
-    order = np.argsort(-scores, kind="stable")
-    return [float(resolutions[i]) for i in order if scores[i] >= scores[order[0]] - settings.resolution_tolerance]
+    scores: dict[float, float] = {}
+    for octaves in sorted(np.arange(-MOST_OCTAVES, MOST_OCTAVES + STEP, STEP).tolist(), key=abs):
+        penalty = settings.resolution_penalty * abs(octaves)
+        if 1 - penalty < max(scores.values(), default=0.0) - settings.resolution_tolerance:
+            break
+        resolution = settings.resolution * 2.0**octaves
+        scores[resolution] = agreement(labels, communities(weights, resolution, seed)) - penalty
+    best = max(scores.values())
+    order = sorted(scores, key=lambda r: -scores[r])
+    return [r for r in order if scores[r] >= best - settings.resolution_tolerance]
 
 
-def agreement(labels: np.ndarray, community: np.ndarray, n_known: int) -> float:
+def agreement(labels: np.ndarray, community: np.ndarray) -> float:
     """How well communities agree with labels, by the rows that have one; 1 where each class is a community.
 
     The mean of three: the adjusted Rand index, the F1 score of each known class with its best community, and the F1
@@ -40,6 +43,7 @@ def agreement(labels: np.ndarray, community: np.ndarray, n_known: int) -> float:
     from sklearn.metrics import adjusted_rand_score
 
     is_labelled = labels != UNLABELLED
+    n_known = labels.max() + 1
     counts = np.zeros((n_known, community.max() + 1))
     np.add.at(counts, (labels[is_labelled], community[is_labelled]), 1)
     of_class, of_community = counts.sum(axis=1), counts.sum(axis=0)

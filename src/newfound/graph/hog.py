@@ -11,7 +11,11 @@ from newfound.config import Initialisation
 
 
 def hog(images: np.ndarray, shape: tuple[int, ...], settings: Initialisation) -> np.ndarray:
-    """(images, features): for each cell of an image the gradients of each orientation, relative to those around."""
+    """(images, features): for each cell of an image the gradients of each orientation, relative to those around.
+
+    Their square roots: distances between histograms are then Hellinger's, in which a few strong gradients do not drown
+    the others.
+    """
     pixels = images.reshape(len(images), *shape).astype(np.float32)
     grey = pixels.mean(axis=3) if pixels.ndim == 4 else pixels
     down, right = np.zeros_like(grey), np.zeros_like(grey)
@@ -22,7 +26,8 @@ def hog(images: np.ndarray, shape: tuple[int, ...], settings: Initialisation) ->
     angle = np.arctan2(down, right) * (n_bins / (2 * np.pi))
     rows, columns = (_cells(length, settings) for length in shape[:2])
     binned = np.stack([_sum(magnitude * _vote(angle, i, n_bins), rows, columns) for i in range(n_bins)], axis=1)
-    return (binned / _block_norm(binned, settings.hog_epsilon)[:, None]).reshape(len(images), -1)
+    relative = binned / _block_norm(binned, settings.hog_epsilon)[:, None]
+    return np.sqrt(relative).reshape(len(images), -1)
 
 
 def _vote(angle: np.ndarray, orientation: int, n_bins: int) -> np.ndarray:

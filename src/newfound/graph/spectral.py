@@ -10,21 +10,15 @@ from newfound.graph.neighbours import Graph
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-SMALLEST_EIGENVALUE = 1e-6  # below it is rounding
 
-
-def spectral_embedding(graph: Graph, n_groups: int, settings: Initialisation) -> np.ndarray:
+def spectral_embedding(graph: Graph, settings: Initialisation) -> np.ndarray:
     """Every row's coordinates in the first eigenvectors, at distance 1 from the origin.
 
-    Where there is an eigengap after as many eigenvectors as there are groups, these tell them apart, whatever their
-    shape. Where there is none, groups touch and the first eigenvectors are taken up by a few odd rows: then it takes
-    more of them.
+    Groups that touch leave no gap between eigenvalues, and the first eigenvectors are taken up by a few odd rows: so
+    there are more of them than one expects groups.
     """
-    n_useful = min(settings.n_eigenvectors, graph.weights.shape[0] // settings.rows_per_eigenvector)
-    n_vectors = min(max(n_groups, n_useful), settings.max_eigenvectors)
-    eigenvalues, eigenvectors = _eigenvectors(graph.weights, n_vectors, settings.dense_max_rows)
-    if n_groups < len(eigenvalues) and eigenvalues[n_groups] > settings.eigengap * eigenvalues[n_groups - 1]:
-        eigenvectors = eigenvectors[:, :n_groups]
+    n_vectors = max(min(settings.n_eigenvectors, graph.weights.shape[0] // settings.rows_per_eigenvector), 1)
+    eigenvectors = _eigenvectors(graph.weights, n_vectors, settings.dense_max_rows)
     return normalise(graph.interpolation @ normalise(eigenvectors))
 
 
@@ -33,8 +27,8 @@ def normalise(points: np.ndarray) -> np.ndarray:
     return points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
 
 
-def _eigenvectors(graph: "csr_array", n: int, dense_max_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """The n smallest eigenvalues of the Laplacian 1 − D^-½ W D^-½, smallest first, and their eigenvectors.
+def _eigenvectors(graph: "csr_array", n: int, dense_max_rows: int) -> np.ndarray:
+    """The eigenvectors of the Laplacian 1 − D^-½ W D^-½ with the n smallest eigenvalues, smallest first.
 
     They are found as the greatest of D^-½ W D^-½, which ARPACK does best; so `csgraph.laplacian`, which gives the other
     form, is of no use here. Parts of a graph that nothing joins have the same eigenvalue; all their vectors are found
@@ -48,8 +42,7 @@ def _eigenvectors(graph: "csr_array", n: int, dense_max_rows: int) -> tuple[np.n
         values, vectors = np.linalg.eigh(normalised.toarray())
     else:
         values, vectors = _greatest(normalised, n)
-    order = np.argsort(-values)[:n]
-    return np.maximum(1 - values[order], SMALLEST_EIGENVALUE), vectors[:, order]
+    return vectors[:, np.argsort(-values)[:n]]
 
 
 def _greatest(matrix: "csr_array", n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,9 @@
 """A component for every row, to train on before the objective is set free: a known class, or one of the new ones.
 
 If y is free from the first step, components die before z-space has any shape: few survive, and the new classes share
-them. So every row is first given a component: a known class where the PU estimate says so, else one of the clusters of
-the other rows, in a space where groups lie apart.
+them. So every row is first given a component: by discovery on the graph of neighbours (`newfound.discovery`), for which
+the features are here, or (init="kmeans", as in the experiments of the paper's tables) a known class where labels are
+dense, else one of the clusters of the other rows.
 """
 
 from typing import NamedTuple
@@ -10,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.config import Initialisation
-from newfound.graph import Graph, hog, neighbour_graph, normalise, pca_projection, spectral_embedding
+from newfound.graph import Graph, hog, neighbour_graph, pca_projection, spectral_embedding
 from newfound.initialisation.clustering import cluster
-from newfound.initialisation.pu import FeatureSets, estimate_class_probabilities
+from newfound.initialisation.pu import FeatureSets
 from newfound.labels import UNLABELLED
 from newfound.preprocessing import Scaling
 
@@ -37,67 +38,32 @@ class Assignment(NamedTuple):
     """What training begins with."""
 
     labels: np.ndarray  # a component for every row: its label's, or a pseudo-label
-    class_probabilities: np.ndarray | None  # (rows, known classes), where the PU estimate was asked for
+    targets: np.ndarray | None = None  # (rows, components): how probable each is, where that was discovered
 
 
 def initialise(
-    rows: Rows, labels: np.ndarray, n_known: int, n_new: int, settings: Initialisation, seed: int, *, uses_pu: bool
+    rows: Rows, labels: np.ndarray, n_known: int, n_new: int, settings: Initialisation, seed: int
 ) -> Assignment:
     """A component for every row, from codes of labels (UNLABELLED where there is none, or where it is held out).
 
     Components 0 to n_known − 1 are those of the known classes, the next n_new are new.
     """
-    space, feature_sets = _spaces(rows, n_known + n_new, settings, seed, uses_pu=uses_pu)
-    probabilities = None
-    if n_known and feature_sets is not None:
-        probabilities = estimate_class_probabilities(
-            feature_sets, labels, n_known, settings, seed, all_known=n_new == 0
-        )
-        pseudo_labels = np.where(probabilities.sum(axis=1) >= 0.5, probabilities.argmax(axis=1), UNLABELLED)
-    else:
-        pseudo_labels = _known_where_labels_are_dense(space, labels, n_known, n_new, settings, seed)
+    space = rows.scaling.apply(rows.X) if rows.latent is None else _standardised(rows.latent)
+    pseudo_labels = _known_where_labels_are_dense(space, labels, n_known, n_new, settings, seed)
     rest = np.flatnonzero(pseudo_labels == UNLABELLED)
     if len(rest) < n_new:  # labels everywhere: the new components begin among all rows without one
         rest = np.flatnonzero(labels == UNLABELLED)
     if n_new:
-        pseudo_labels[rest] = n_known + _new_clusters(space, rest, n_new, settings, seed)
-    return Assignment(np.where(labels == UNLABELLED, pseudo_labels, labels), probabilities)
-
-
-def _new_clusters(space: np.ndarray, rows: np.ndarray, n_new: int, settings: Initialisation, seed: int) -> np.ndarray:
-    is_kmeans = settings.init == "kmeans"
-    return cluster(
-        space,
-        rows,
-        n_new,
-        settings,
-        seed,
-        n_init=settings.kmeans_n_init,
-        min_share=0.0 if is_kmeans else settings.min_cluster_share,
-        full_covariance=is_kmeans,
-    )
-
-
-def _spaces(
-    rows: Rows, n_groups: int, settings: Initialisation, seed: int, *, uses_pu: bool
-) -> tuple[np.ndarray, FeatureSets | None]:
-    """The space in which rows are clustered, and the feature sets of the PU estimate, if there is one."""
-    if settings.init == "kmeans":
-        space = rows.scaling.apply(rows.X) if rows.latent is None else _standardised(rows.latent)
-        return space, FeatureSets(rows.X, _projection(rows, settings, seed), space, None) if uses_pu else None
-    projection = _projection(rows, settings, seed)
-    found_in = [projection] if rows.latent is None else [projection, _standardised(rows.latent)]
-    graph = neighbour_graph(found_in, settings, seed)
-    space = spectral_embedding(graph, n_groups, settings)
-    embedding = normalise(space[:, : settings.n_eigenvectors])
-    return space, FeatureSets(rows.X, projection, embedding, graph) if uses_pu else None
+        found = cluster(space, rest, n_new, settings, seed, n_init=settings.kmeans_n_init, full_covariance=True)
+        pseudo_labels[rest] = n_known + found
+    return Assignment(np.where(labels == UNLABELLED, pseudo_labels, labels))
 
 
 def feature_sets(rows: Rows, settings: Initialisation, seed: int) -> tuple[FeatureSets, Graph]:
-    """The feature sets of the PU estimate, and the graph of neighbours, for any number of groups."""
+    """The feature sets of the PU estimate, and the graph of neighbours: neither depends on labels."""
     projection = _projection(rows, settings, seed)
     graph = neighbour_graph([projection], settings, seed)
-    embedding = spectral_embedding(graph, settings.n_eigenvectors, settings)
+    embedding = spectral_embedding(graph, settings)
     return FeatureSets(rows.X, projection, embedding, graph), graph
 
 

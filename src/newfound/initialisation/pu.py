@@ -31,7 +31,7 @@ class FeatureSets(NamedTuple):
     columns: np.ndarray
     projection: np.ndarray  # principal components
     embedding: np.ndarray  # where a row lies among the others
-    graph: Graph | None
+    graph: Graph
 
 
 def estimate_class_probabilities(
@@ -88,13 +88,10 @@ def _label_densities(
     both = np.hstack([features.projection, features.embedding])
     by_forest = (features.embedding, both, features.columns)
     densities = [_by_forest(rows, targets, n_known, settings, seed) for rows in by_forest]
-    if features.graph is not None:
-        graph = features.graph
-        densities += [
-            _by_propagation(graph, targets, n_known, damping, settings, seed)
-            for damping in settings.propagation_dampings
-        ]
-    return densities
+    return densities + [
+        _by_propagation(features.graph, targets, n_known, damping, settings, seed)
+        for damping in settings.propagation_dampings
+    ]
 
 
 def _sum_to_one(answer: np.ndarray) -> np.ndarray:

@@ -18,12 +18,10 @@ With w one-hot the last term is −log p(y), and L is L_l; with w = q(y | x) it 
 The paper's objective is the one with ρ = λ = 0. `pu_log_prob` and `vat_loss` say what the other two terms are for.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from newfound.labels import UNLABELLED
@@ -41,17 +39,10 @@ class Expectation(NamedTuple):
     n_z_samples: int = 1
 
 
-class Partition(NamedTuple):
-    """The components that stand for the known classes, in their order, and those of all new ones."""
-
-    known: tuple[int, ...]
-    new: tuple[int, ...]
-
-
 class ObjectiveTerms(NamedTuple):
     """Which terms there are beside the paper's. Hashable: it is part of what is compiled."""
 
-    pu: Partition | None = None  # the PU term needs to know which components are known
+    pu: bool = False
     vat: bool = False
 
 
@@ -148,25 +139,14 @@ def gumbel_softmax(
     return jax.nn.softmax((log_q[None] + gumbel) / temperature)
 
 
-def pu_log_prob(log_q: Float[Array, " K"], targets: Float[Array, " n_known"], partition: Partition) -> Float[Array, ""]:
-    """Σ_y t_y log q(y | x) + (1 − Σ_y t_y) log q(y is new | x), where t_y = P(y | x) by the PU estimate.
+def pu_log_prob(log_q: Float[Array, " K"], targets: Float[Array, " K"]) -> Float[Array, ""]:
+    """Σ_y t_y log q(y | x), where t_y = P(y | x) by what was discovered: the PU estimate, and the graph of neighbours.
 
     Labels say where the known classes are; that rows elsewhere have none says where they are not, which is where t
     comes from (`newfound.initialisation.pu`). Without this term a classifier learns what is known from labelled rows
     alone, and calls a new class that looks alike by a known name.
     """
-    known = targets @ _at(log_q, partition.known)
-    if not partition.new:
-        return known
-    return known + (1 - jnp.sum(targets)) * jax.nn.logsumexp(_at(log_q, partition.new))
-
-
-def _at(values: Float[Array, " K"], components: tuple[int, ...]) -> Float[Array, " _"]:
-    """The values of some components; neighbours are a slice, whose gradient is a pad and not a scatter."""
-    first, last = components[0], components[-1]
-    if components == tuple(range(first, last + 1)):
-        return values[first : last + 1]
-    return values[np.array(components)]
+    return targets @ log_q
 
 
 def vat_loss(
@@ -206,7 +186,7 @@ def batch_terms(
     model: DeepGenerativeModel,
     rows: Float[Array, "batch d_x"],
     labels: Int[Array, " batch"],
-    targets: Float[Array, "batch n_known"] | None,
+    targets: Float[Array, "batch K"] | None,
     key: Key[Array, ""],
     temperature: Float[Array, ""],
     vat_radius: Float[Array, ""],
@@ -226,8 +206,8 @@ def batch_terms(
         return row_terms(model, x, log_q, label, key, temperature, expectation)
 
     computed = jax.vmap(bounds)(drawn, log_q, labels, keys[:, 1])
-    if terms.pu is not None and targets is not None:
-        pu = jax.vmap(partial(pu_log_prob, partition=terms.pu))(log_q, targets)
+    if terms.pu and targets is not None:
+        pu = jax.vmap(pu_log_prob)(log_q, targets)
         computed = computed._replace(pu_log_prob=jnp.where(labels == UNLABELLED, pu, 0.0))
     if terms.vat:
         unlabelled, log_q = drawn[n_labelled:], log_q[n_labelled:]  # labels say where the others belong

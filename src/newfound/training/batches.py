@@ -29,7 +29,7 @@ class Chunk(NamedTuple):
 
     rows: np.ndarray  # (restarts, steps, batch, features)
     labels: np.ndarray  # (restarts, steps, batch), UNLABELLED where there is none
-    targets: np.ndarray | None  # (restarts, steps, batch, known classes), of the PU term
+    targets: np.ndarray | None  # (restarts, steps, batch, components), of the PU term
 
 
 class ShuffledStream:

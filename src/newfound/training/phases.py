@@ -20,7 +20,7 @@ from newfound.classes import Classes
 from newfound.initialisation import Assignment, Images, Rows, initialise
 from newfound.labels import UNLABELLED
 from newfound.models import DeepGenerativeModel
-from newfound.models.objective import ObjectiveTerms, Partition, Weights
+from newfound.models.objective import ObjectiveTerms, Weights
 from newfound.preprocessing import Scaling
 from newfound.training.batches import BatchStream
 from newfound.training.restarts import Restarts
@@ -48,7 +48,7 @@ class Phase(NamedTuple):
 
     name: str
     labels: list[np.ndarray]  # for each restart, the component of every row, UNLABELLED where it is free
-    targets: list[np.ndarray] | None  # for each restart, P(y | x) of the known classes, for the PU term
+    targets: list[np.ndarray] | None  # for each restart, P(y | x) of every component, for the PU term
     weights: Weights
     n_steps: int
     is_pretraining: bool = True
@@ -105,19 +105,11 @@ def is_pretrained(settings: TrainingSettings, classes: Classes) -> bool:
 
 
 def objective_terms(settings: TrainingSettings, data: TrainingData, stream: BatchStream) -> ObjectiveTerms:
-    """The same in every phase, so that one compiled program serves them all.
-
-    Where classes were discovered, the PU term has a target for each of them, and not only for new ones together.
-    """
-    classes = data.classes
-    has_targets = classes.n_known > 0 or data.found is not None
-    uses_pu = is_pretrained(settings, classes) and settings.pu_weight > 0 and has_targets
-    partition = Partition(classes.known_components, classes.new_components)
-    if data.found is not None:
-        partition = Partition(classes.known_components + classes.new_components, ())
+    """The same in every phase, so that one compiled program serves them all."""
+    has_targets = data.found is not None and data.found.targets is not None
     has_neighbours = stream.n_unlabelled > 1  # in a batch, by which the radius of VAT is measured
     return ObjectiveTerms(
-        pu=partition if uses_pu else None,
+        pu=is_pretrained(settings, data.classes) and settings.pu_weight > 0 and has_targets,
         vat=settings.config.objective.vat_weight > 0 and has_neighbours,
     )
 
@@ -132,17 +124,16 @@ def phases(
 ) -> Iterator[Phase]:
     """The phases one by one: what the second trains on is found from what the first has learned."""
     every = [0] * len(seeds)
-    no_targets = None if terms.pu is None else [np.zeros((len(data.X), len(terms.pu.known)), np.float32) for _ in every]
-    targets = no_targets
+    shape = (len(data.X), data.classes.n_components)
+    targets = [np.zeros(shape, np.float32) for _ in every] if terms.pu else None
     if schedule.vae_steps:
         one_component = [np.zeros_like(data.labels) for _ in every]
-        yield Phase("VAE pretraining", one_component, no_targets, settings.no_weights, schedule.vae_steps)
+        yield Phase("VAE pretraining", one_component, targets, settings.no_weights, schedule.vae_steps)
     if schedule.pseudo_label_steps:
         assignments = initialise_restarts(restarts, data, settings, seeds, has_vae=schedule.vae_steps > 0)
-        order = np.array([*data.classes.known_components, *data.classes.new_components])
-        labels = [order[assignment.labels] for assignment in assignments]
-        if terms.pu is not None:
-            targets = [a.class_probabilities for a in assignments if a.class_probabilities is not None]
+        if terms.pu:
+            targets = [assignment.targets for assignment in assignments if assignment.targets is not None]
+        labels = [assignment.labels for assignment in assignments]
         yield Phase("pseudo-labels", labels, targets, settings.weights, schedule.pseudo_label_steps)
     own_labels = [data.classes.component_of(data.labels) for _ in every]
     yield Phase("objective", own_labels, targets, settings.weights, schedule.main_steps, is_pretraining=False)
@@ -153,23 +144,32 @@ def initialise_restarts(
 ) -> list[Assignment]:
     """For each restart a component for every row; where z-space has a shape, components are placed there."""
     models = jax.device_get(restarts.states.model)
-    labels = np.full_like(data.labels, UNLABELLED)
-    labels[data.training] = data.labels[data.training]
-    n_known, n_new = data.classes.n_known, len(data.classes.new_components)
     assignments, placed = [], []
     for i, seed in enumerate(seeds):
         latent = latent_posterior(jax.tree.map(itemgetter(i), models), data.X, data.scaling) if has_vae else None
-        rows = Rows(data.X, data.scaling, data.images, None if latent is None else latent.mean)
-        uses_pu = settings.pu_weight > 0
-        assignments.append(
-            data.found
-            or initialise(rows, labels, n_known, n_new, settings.config.initialisation, seed, uses_pu=uses_pu)
-        )
+        mean = None if latent is None else latent.mean
+        found = _in_components(data.found or _initialise(data, mean, settings, seed), data.classes)
+        assignments.append(found)
         if latent is not None:
-            placed.append(component_init(latent, assignments[-1].labels, n_known + n_new))
+            placed.append(component_init(latent, found.labels, data.classes.n_components))
     if placed:
         restarts.place_components(*(np.stack(parts) for parts in zip(*placed, strict=True)))
     return assignments
+
+
+def _initialise(data: TrainingData, latent: np.ndarray | None, settings: TrainingSettings, seed: int) -> Assignment:
+    labels = np.full_like(data.labels, UNLABELLED)
+    labels[data.training] = data.labels[data.training]
+    n_known, n_new = data.classes.n_known, len(data.classes.new_components)
+    rows = Rows(data.X, data.scaling, data.images, latent)
+    return initialise(rows, labels, n_known, n_new, settings.config.initialisation, seed)
+
+
+def _in_components(found: Assignment, classes: Classes) -> Assignment:
+    """What was found of the known classes, then of new components, in the order of the model's components."""
+    order = np.array([*classes.known_components, *classes.new_components])
+    targets = None if found.targets is None else found.targets[:, np.argsort(order)]
+    return Assignment(order[found.labels], targets)
 
 
 # ---- where components begin in z-space -------------------------------------------------------------------------------

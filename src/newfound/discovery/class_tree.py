@@ -1,0 +1,86 @@
+"""How fragments of new rows join into classes, and classes into coarser groups: one tree, which can be cut anywhere."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+class ClassTree(NamedTuple):
+    """Fragments 0, 1, …, and the pairs that join, closest first; the i-th pair becomes node n_fragments + i."""
+
+    sizes: np.ndarray  # rows of each fragment
+    children: np.ndarray  # (joins, 2)
+    affinity: np.ndarray  # of each pair: its edges over those that chance would give it
+
+    @property
+    def n_fragments(self) -> int:
+        return len(self.sizes)
+
+    def cut(self, n_groups: int) -> np.ndarray:
+        """The group of each fragment when there are so many groups, the largest first."""
+        if not 0 <= n_groups <= self.n_fragments or (n_groups == 0) != (self.n_fragments == 0):
+            raise ValueError(
+                f"The class tree can be cut into 1 to {self.n_fragments} groups; got {n_groups}. "
+                f"For finer ones fit again with n_new = {n_groups}."
+            )
+        members = {i: [i] for i in range(self.n_fragments)}
+        for i, (a, b) in enumerate(self.children[: self.n_fragments - n_groups].tolist()):
+            members[self.n_fragments + i] = members.pop(a) + members.pop(b)
+        by_size = sorted(members.values(), key=lambda group: (-int(self.sizes[group].sum()), group[0]))
+        found = np.zeros(self.n_fragments, int)
+        for position, group in enumerate(by_size):
+            found[group] = position
+        return found
+
+
+def grow_tree(links: np.ndarray, sizes: np.ndarray, group: np.ndarray) -> ClassTree:
+    """The tree of fragments with these sums of edge weights between them; those of one group join first.
+
+    Two join whose edges exceed chance most: links · total / (degree · degree), the pair that would be worst to part at
+    any resolution (Bonald et al. 2018).
+    """
+    links = links.astype(float).copy()
+    np.fill_diagonal(links, 0.0)  # what a fragment holds within itself does not say whom it joins
+    node, group = np.arange(len(sizes)), group.copy()
+    degree = np.maximum(links.sum(axis=1), 1e-12)
+    total = degree.sum()
+    children, affinities = [], []
+    for i in range(len(sizes) - 1):
+        affinity = links * total / np.outer(degree, degree)
+        a, b = _closest(affinity, group)
+        children.append((node[a], node[b]))
+        affinities.append(affinity[a, b])
+        links[a] += links[b]
+        links[:, a] += links[:, b]
+        links[a, a] = 0.0
+        degree[a] += degree[b]
+        node[a] = len(sizes) + i
+        links, degree, node, group = _without(b, links, degree, node, group)
+    return ClassTree(sizes, np.array(children, int).reshape(-1, 2), np.array(affinities, float))
+
+
+def _closest(affinity: np.ndarray, group: np.ndarray) -> tuple[int, int]:
+    """The pair to join next: within a group as long as one has two fragments."""
+    together = group[:, None] == group
+    np.fill_diagonal(together, False)
+    allowed = together if together.any() else ~np.eye(len(group), dtype=bool)
+    a, b = divmod(int(np.where(allowed, affinity, -1.0).argmax()), len(group))
+    return min(a, b), max(a, b)
+
+
+def _without(
+    i: int, links: np.ndarray, degree: np.ndarray, node: np.ndarray, group: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    links = np.delete(np.delete(links, i, axis=0), i, axis=1)
+    return links, np.delete(degree, i), np.delete(node, i), np.delete(group, i)
+
+
+def links_between(weights: "csr_array", group: np.ndarray, n_groups: int) -> np.ndarray:
+    """The sums of edge weights between groups of nodes, and within each."""
+    from scipy.sparse import csr_array
+
+    membership = csr_array((np.ones(len(group)), (np.arange(len(group)), group)), shape=(len(group), n_groups))
+    return (membership.T @ weights @ membership).toarray()
