@@ -23,6 +23,8 @@ class Fitted:
     validation_indices: np.ndarray  # numbers of the rows that were held out of training
     row_components: np.ndarray  # the component of each row that was fitted on
     n_new_range: tuple[int, int]  # the number of new classes could also be any of these
+    temperature: float  # by which log q(y | x) is divided (`calibration`); 1 where too few labels were held out
+    n_held_out_labels: int  # that the temperature rests on
     n_features: int  # columns of X
     feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
 

@@ -9,11 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from newfound.batching import in_batches
+from newfound.calibration import fit_temperature
 from newfound.classes import Classes
 from newfound.config import Config
 from newfound.discovery import discover
 from newfound.fitted import Fitted, regime_of
-from newfound.inference import component_probabilities
+from newfound.inference import component_log_probabilities, component_probabilities
 from newfound.initialisation import Assignment, Images, Rows
 from newfound.labels import UNLABELLED, Labels
 from newfound.models import MODELS, Architecture, log_prior
@@ -31,6 +32,7 @@ from newfound.training import (
     train,
     training_settings,
 )
+from newfound.wording import FEW_LABELS
 
 CHOOSABLE = tuple(name for name, kind in LIKELIHOODS.items() if not kind.needs_feature_types)
 
@@ -91,6 +93,8 @@ def fit_model(
         restarts = _train(architecture, data, labels, preprocessing.spread, seeds, callback, p)
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
+    held_out = split[1][labels.is_labelled[split[1]]]
+    temperature = _temperature(data, restarts[best], held_out)
     n_new = len(data.classes.new_components)
     return Fitted(
         classes=data.classes,
@@ -100,8 +104,10 @@ def fit_model(
         restarts=tuple(restarts),
         best_restart=best,
         validation_indices=split[1],
-        row_components=_row_components(data, restarts[best]),
+        row_components=_row_components(data, restarts[best], temperature),
         n_new_range=n_new_range,
+        temperature=temperature,
+        n_held_out_labels=len(held_out),
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
     )
@@ -160,13 +166,22 @@ def _train(
     return train(architecture, prior, sigma, data, settings, seeds, callback)
 
 
-def _row_components(data: TrainingData, restart: RestartResult) -> np.ndarray:
+def _temperature(data: TrainingData, restart: RestartResult, held_out: np.ndarray) -> float:
+    """Fitted on the labels that no step saw."""
+    if len(held_out) < FEW_LABELS:
+        return 1.0  # and nothing is compiled to find that out
+    rows = data.X[held_out]
+    log_q = in_batches(lambda some: component_log_probabilities(restart.model, some, data.scaling), rows)
+    return fit_temperature(log_q.astype(float), data.classes.component_class, data.labels[held_out])
+
+
+def _row_components(data: TrainingData, restart: RestartResult, temperature: float) -> np.ndarray:
     """The component of each row: that of its label, else what was discovered, else what the model predicts."""
     classes = data.classes
     if data.found is not None:
         component = np.array([*classes.known_components, *classes.new_components])[data.found.labels]
     else:
-        q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling), data.X)
+        q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling, temperature), data.X)
         component = classes.answer(q.astype(float)).component
     return np.where(data.labels == UNLABELLED, component, classes.component_of(data.labels)).astype(np.int32)
 

@@ -64,6 +64,8 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         validation_indices=tensors["validation_indices"],
         row_components=tensors["row_components"],
         n_new_range=_as_tuples(description["n_new_range"]),
+        temperature=description["temperature"],
+        n_held_out_labels=description["n_held_out_labels"],
         n_features=description["n_features"],
         feature_names=None if names is None else tuple(names),
     )
@@ -82,6 +84,8 @@ def _describe(fitted: Fitted, settings: dict[str, Any], weights: str) -> dict[st
         "classes": _classes_to_json(fitted.classes),
         "regime": fitted.regime,
         "n_new_range": fitted.n_new_range,
+        "temperature": fitted.temperature,
+        "n_held_out_labels": fitted.n_held_out_labels,
         "n_features": fitted.n_features,
         "feature_names": fitted.feature_names,
         "architecture": fitted.architecture._asdict(),
