@@ -79,6 +79,19 @@ def test_labels_of_every_kind(labels, classes):
     assert set(model.predict(X)) <= set(classes)
 
 
+def test_thresholds_move_without_a_fit(fitted):
+    model, X, _ = fitted
+    usual, best = model.predict(X), model.predict_proba(X).max(axis=1)
+    assert set(model.predict(X, known_only=True)) <= {0, 1}
+    assert set(model.predict(X, new_threshold=0.0)) <= {2, 3}
+    cautious = model.predict(X, abstain=float(np.median(best)))
+    assert 0 < (cautious == -1).sum() < len(X)
+    assert cautious.dtype == usual.dtype
+    np.testing.assert_array_equal(cautious[cautious != -1], usual[cautious != -1])
+    with pytest.raises(ValueError, match="abstain must be a number of at least 0 and at most 1"):
+        model.predict(X, abstain=90)
+
+
 def test_sample_makes_rows_of_a_class_in_the_users_units(fitted):
     model, X, _ = fitted
     assert model.sample(7).shape == (7, X.shape[1])

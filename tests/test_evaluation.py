@@ -66,20 +66,50 @@ def test_names_need_not_agree_and_empty_classes_are_seen():
 def test_every_metric_has_a_name_and_is_printed_in_its_own_way():
     found = evaluate(TRUTH, COMPONENT, known=["a"])
     assert found.metrics.keys() == {name for name, metric in METRICS.items() if not metric.of_certainty}
-    shown = {name: METRICS[name].show(value) for name, value in found.metrics.items()}
+    shown = dict(evaluate(np.tile(TRUTH, 8), np.tile(COMPONENT, 8), known=["a"]).shown)
+    assert shown.keys() == found.metrics.keys()
     assert shown["many-to-one accuracy (purity), all"] == "80.0%"
     assert shown["non-empty predicted classes"] == "4"
-    assert METRICS["adjusted Rand index"].show(float("nan")) == "–"
+    assert METRICS["adjusted Rand index"].show(float("nan"), 0) == "–"
+
+
+def test_a_metric_of_few_labels_says_so():
+    """Of 40 rows 16 are known and 24 new: only what is of all of them rests on 30 labels."""
+    found = evaluate(np.tile(TRUTH, 4), np.tile(COMPONENT, 4), known=["a"])
+    assert found.n_labels == {"all": 40, "known": 16, "new": 24, "both": 16}
+    shown = dict(found.shown)
+    assert shown["many-to-one accuracy (purity), all"] == "80.0%"
+    assert shown["many-to-one accuracy (purity), known"] == "75.0% (from 16 labels only)"
+    assert shown["one-to-one accuracy, mean over new classes"] == "50.0% (from 24 labels only)"
+    assert {metric.of for metric in METRICS.values()} == found.n_labels.keys()
+
+
+def test_means_over_classes_by_hand():
+    """One-to-one: a 3 of 4, b 2 of 4, c 1 of 2. Many-to-one: a 3 of 4, b 4 of 4, c 1 of 2."""
+    metrics = evaluate(TRUTH, COMPONENT, known=["a", "c"]).metrics
+    assert metrics["one-to-one accuracy, mean over classes"] == pytest.approx((3 / 4 + 2 / 4 + 1 / 2) / 3)
+    assert metrics["one-to-one accuracy, mean over known classes"] == pytest.approx((3 / 4 + 1 / 2) / 2)
+    assert metrics["one-to-one accuracy, mean over new classes"] == pytest.approx(2 / 4)
+    assert metrics["many-to-one accuracy, mean over known classes"] == pytest.approx((3 / 4 + 1 / 2) / 2)
+    assert metrics["many-to-one accuracy, mean over new classes"] == 1
+    all_known = evaluate(TRUTH, COMPONENT, known=["a", "b", "c"]).metrics
+    assert np.isnan(all_known["one-to-one accuracy, mean over new classes"])
 
 
 def test_metrics_of_certainty_are_added_where_it_is_known():
     from dataclasses import replace
 
     is_known = TRUTH == "a"
-    certainty = Certainty(np.full(10, 0.95), is_known, np.where(is_known, 0.1, 0.3), is_known)
+    p_new = np.array([0.1, 0.2, 0.3, 0.8, 0.9, 0.9, 0.9, 0.9, 0.9, 0.2])
+    certainty = Certainty(np.full(10, 0.95), is_known, np.where(is_known, 0.1, 0.3), is_known, p_new)
     metrics = replace(evaluate(TRUTH, COMPONENT, known=["a"]), certainty=certainty).metrics
     assert metrics["expected calibration error, known classes"] == pytest.approx(0.05)
     assert metrics["mean entropy of q(y|x), new classes"] == pytest.approx(0.3)
+    pairs = [(p > q) + (p == q) / 2 for p in p_new[~is_known] for q in p_new[is_known]]
+    assert metrics["AUROC of P(new)"] == pytest.approx(np.mean(pairs))
+    one_kind = replace(evaluate(TRUTH, COMPONENT, known=[]), certainty=certainty._replace(is_known=np.zeros(10, bool)))
+    assert np.isnan(one_kind.metrics["AUROC of P(new)"])
+    assert np.isnan(one_kind.metrics["expected calibration error, known classes"])
 
 
 def test_entropy_of_a_posterior():

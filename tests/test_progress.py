@@ -10,7 +10,9 @@ import pytest
 from newfound.progress import progress_bar, status
 from newfound.training import ProgressEvent
 
-EVENT = ProgressEvent(step=32, n_steps=64, phase="pseudo-labels", loss=12.345, validation_accuracy=0.5)
+EVENT = ProgressEvent(
+    step=32, n_steps=64, phase="pseudo-labels", loss=12.345, validation_accuracy=0.5, n_validation_labels=30
+)
 
 CELL = """
 import numpy as np
@@ -55,6 +57,8 @@ def test_a_notebook_shows_one_line_that_is_written_over():
 
 def test_status_tells_phase_loss_and_validation():
     assert status(EVENT) == "pseudo-labels · loss 12.35 · 50.0% of validation labels right"
+    few = status(EVENT._replace(n_validation_labels=12))
+    assert few == "pseudo-labels · loss 12.35 · 50.0% of validation labels right (from 12 labels only)"
     assert status(EVENT._replace(phase="objective", validation_accuracy=float("nan"))) == "loss 12.35"
 
 

@@ -6,7 +6,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from newfound.labels import UNLABELLED
+from newfound.labels import UNLABELLED, Labels
+from newfound.parameters import Number, OneOf, Rule, check_parameters
+
+PROBABILITY: tuple[Rule, ...] = (Number(0, 1), OneOf((None,)))
+
+
+class Decision(NamedTuple):
+    """How probabilities become an answer. Nothing is fitted again for another one."""
+
+    abstain: float | None = None  # a row whose class is less probable gets no answer
+    known_only: bool = False  # the best known class, whatever P(new) is
+    new_threshold: float | None = None  # a row is new where P(new) is above; None: above that of every known class
+
+    def check(self, classes: "Classes") -> None:
+        """Refuse what cannot be decided so."""
+        rules = {"abstain": PROBABILITY, "known_only": (OneOf((True, False)),), "new_threshold": PROBABILITY}
+        check_parameters(self._asdict(), rules)
+        if self.known_only and classes.n_known == 0:
+            raise ValueError(
+                f"known_only needs a known class, but all {len(classes)} classes are new: no row carried a label. "
+                f"Leave it out, or fit with labels."
+            )
+        if self.known_only and self.new_threshold is not None:
+            raise ValueError(
+                f"known_only calls no row new, so new_threshold has nothing to decide; got {self.new_threshold!r}. "
+                f"Leave one of them out."
+            )
+
+
+AS_USUAL = Decision()
 
 
 class Answer(NamedTuple):
@@ -16,6 +45,7 @@ class Answer(NamedTuple):
     probability: np.ndarray  # of that class
     p_new: np.ndarray  # of all new classes together
     component: np.ndarray  # the most probable one of that class
+    is_given: np.ndarray  # False where the class is less probable than was asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,26 +118,38 @@ class Classes:
         is_same = belongs.shape[0] == belongs.shape[1] and belongs.diagonal().all()
         return of_components if is_same else of_components @ belongs.astype(float)
 
-    def choose(self, probabilities: np.ndarray) -> np.ndarray:
+    def choose(self, probabilities: np.ndarray, decision: Decision = AS_USUAL) -> np.ndarray:
         """The position of each row's class: a known one if it is more probable than all new ones together, else new.
 
         What is new may be spread over several classes, none of which could hold its own against a known class alone.
         """
-        new = probabilities[:, self.is_new].sum(axis=1)
-        known = probabilities[:, ~self.is_new].max(axis=1, initial=0.0)
-        return np.where((new > known)[:, None] == self.is_new, probabilities, -1.0).argmax(axis=1)
+        if decision.known_only or self.is_new.all():
+            is_new = np.full(len(probabilities), not decision.known_only)
+        else:
+            best_known = probabilities[:, ~self.is_new].max(axis=1)
+            limit = best_known if decision.new_threshold is None else decision.new_threshold
+            is_new = probabilities[:, self.is_new].sum(axis=1) > limit
+        return np.where(is_new[:, None] == self.is_new, probabilities, -1.0).argmax(axis=1)
 
-    def answer(self, of_components: np.ndarray) -> Answer:
+    def answer(self, of_components: np.ndarray, decision: Decision = AS_USUAL) -> Answer:
         """From the probabilities of the components to what is said of each row."""
         probabilities = self.probabilities(of_components)
-        position = self.choose(probabilities)
+        position = self.choose(probabilities, decision)
+        probability = probabilities[np.arange(len(position)), position]
         of_class = self.component_class == position[:, None]
         return Answer(
             position=position,
-            probability=probabilities[np.arange(len(position)), position],
+            probability=probability,
             p_new=probabilities[:, self.is_new].sum(axis=1),
             component=np.where(of_class, of_components, -1.0).argmax(axis=1),
+            is_given=probability >= (decision.abstain or 0.0),
         )
+
+    def named(self, answer: Answer) -> np.ndarray:
+        """The class of each row by its name; where no answer is given, what means unlabelled: −1, "" or None."""
+        if answer.is_given.all():
+            return self.names[answer.position]
+        return Labels(self.names, np.where(answer.is_given, answer.position, UNLABELLED)).values
 
 
 def new_names(known: np.ndarray, n_new: int) -> list[Any]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from newfound import inference
 from newfound.batching import in_batches
+from newfound.classes import Decision
 from newfound.config import Config
 from newfound.fitted import Fitted
 from newfound.fitting import RULES, fit_model
@@ -92,10 +93,18 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     # ---- answers -----------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of each row: a known one if it is more probable than all new ones together, else a new one."""
-        probabilities = self.predict_proba(X)
-        return self.classes_[self._classes.choose(probabilities)]
+    def predict(
+        self, X: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
+    ) -> np.ndarray:
+        """The class of each row: a known one if it is more probable than all new ones together, else a new one.
+
+        `abstain=0.9` gives no answer (−1, "" or None, what means unlabelled) where the class is less probable;
+        `known_only` the best known class, also for rows that are new; `new_threshold` calls new where P(new) is above.
+        """
+        check_is_fitted(self)
+        decision = Decision(abstain, known_only, new_threshold)
+        decision.check(self._classes)
+        return self._classes.named(self._classes.answer(self.predict_component_proba(X), decision))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""
@@ -112,8 +121,9 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self._classes.answer(of_components).component
 
     def predict_component_proba(self, X: Any) -> np.ndarray:
-        """The probability q(y | x) of each component, for each row."""
-        probabilities = self._infer(inference.component_probabilities, X).astype(float)
+        """The probability q(y | x) of each component, for each row, at the temperature fitted on held-out labels."""
+        check_is_fitted(self)
+        probabilities = self._infer(inference.component_probabilities, X, self.fitted_.temperature).astype(float)
         probabilities /= probabilities.sum(axis=1, keepdims=True)
         return probabilities
 
@@ -163,6 +173,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     n_new_range_ = property(lambda self: self.fitted_.n_new_range, doc="The least and the most there could be.")
     is_new_ = property(lambda self: self.fitted_.classes.is_new, doc="One flag for each class.")
     component_class_ = property(lambda self: self.fitted_.classes.component_class, doc="The class of each component.")
+    temperature_ = property(lambda self: self.fitted_.temperature, doc="By which log q(y | x) is divided.")
     regime_ = property(lambda self: self.fitted_.regime, doc="What the paper calls learning from such labels.")
     restarts_ = property(lambda self: self.fitted_.restarts, doc="What each seed left.")
     best_restart_ = property(lambda self: self.fitted_.best_restart, doc="The position of the restart in use.")
@@ -270,6 +281,7 @@ class GMDGM(DeepGenerativeClassifier):
     n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be.
     is_new_ : one flag for each class.
     component_class_ : for each component, the position of its class in `classes_`.
+    temperature_ : what log q(y | x) is divided by, fitted on held-out labels; 1 where these are fewer than 30.
     regime_ : "unsupervised", "semi-supervised", "semi-unsupervised" or "supervised".
     termination_condition_ : "max_epochs", "early_stopping", "diverged" or "interrupted".
     history_ : every term of the objective, and the validation ELBO and accuracy, over time.

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from newfound.wording import if_few_labels
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -34,6 +36,7 @@ class Certainty(NamedTuple):
     is_right: np.ndarray  # whether it has the name of the true class
     entropy: np.ndarray  # of q(y | x)
     is_known: np.ndarray  # whether the true class is known
+    p_new: np.ndarray  # the probability of all new classes together
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,18 @@ class Evaluation:
         return {
             name: m.compute(self) for name, m in METRICS.items() if self.certainty is not None or not m.of_certainty
         }
+
+    @property
+    def n_labels(self) -> dict[str, int]:
+        """How many true labels a metric rests on, by whose rows it is of; of both kinds, the rarer one."""
+        known, new = int(self.counts[self.is_known].sum()), int(self.counts[~self.is_known].sum())
+        return {"all": known + new, "known": known, "new": new, "both": min(known, new)}
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """Every metric as a person reads it: its exact name, its value, and whether that rests on few labels."""
+        n_labels = self.n_labels
+        return [(name, METRICS[name].show(value, n_labels[METRICS[name].of])) for name, value in self.metrics.items()]
 
 
 def evaluate(
@@ -127,9 +142,11 @@ def _accuracy(counts: np.ndarray, class_of: np.ndarray, is_known: np.ndarray) ->
     return Accuracy(all=share(np.ones_like(is_known)), known=share(is_known), new=share(~is_known))
 
 
-def macro_accuracy(counts: np.ndarray, class_of: np.ndarray) -> float:
-    """The mean over classes of each class's own accuracy: a rare class counts as much as a common one."""
-    return float(np.mean(_agreeing(counts, class_of) / counts.sum(axis=1)))
+def macro_accuracy(counts: np.ndarray, class_of: np.ndarray, chosen: np.ndarray | None = None) -> float:
+    """The mean over (chosen) classes of each one's own accuracy: a rare class counts as much as a common one."""
+    of_class = _agreeing(counts, class_of) / counts.sum(axis=1)
+    of_class = of_class if chosen is None else of_class[chosen]
+    return float(np.mean(of_class)) if len(of_class) else float("nan")
 
 
 def normalised_mutual_information(counts: np.ndarray) -> float:
@@ -189,16 +206,19 @@ class Metric(NamedTuple):
 
     compute: Callable[[Evaluation], float]
     format: str
+    of: str = "all"  # whose rows it is of: a key of `Evaluation.n_labels`
     of_certainty: bool = False  # needs what the model said of each row
 
-    def show(self, value: float) -> str:
-        """As a person reads it."""
-        return "–" if value != value else format(value, self.format)
+    def show(self, value: float, n_labels: int) -> str:
+        """As a person reads it, from how many labels it comes if they are few."""
+        return "–" if value != value else format(value, self.format) + if_few_labels(n_labels)
 
 
 def _calibration(e: Evaluation) -> float:
     assert e.certainty is not None
     known = e.certainty.is_known
+    if not known.any():
+        return float("nan")
     return expected_calibration_error(e.certainty.probability[known], e.certainty.is_right[known])
 
 
@@ -208,19 +228,47 @@ def _mean_entropy(e: Evaluation, *, known: bool) -> float:
     return float(entropy.mean()) if len(entropy) else float("nan")
 
 
+def _auroc_of_p_new(e: Evaluation) -> float:
+    """How often a row of a new class has a higher P(new) than one of a known class; nan without both kinds."""
+    from sklearn.metrics import roc_auc_score
+
+    assert e.certainty is not None
+    is_new = ~e.certainty.is_known
+    return float(roc_auc_score(is_new, e.certainty.p_new)) if 0 < is_new.sum() < len(is_new) else float("nan")
+
+
+def _many_to_one_means(e: Evaluation, chosen: np.ndarray | None = None) -> float:
+    return macro_accuracy(e.counts, e.majority, chosen)
+
+
+def _one_to_one_means(e: Evaluation, chosen: np.ndarray | None = None) -> float:
+    return macro_accuracy(e.counts, one_to_one(e.counts), chosen)
+
+
 METRICS: dict[str, Metric] = {
     "many-to-one accuracy (purity), all": Metric(lambda e: e.many_to_one.all, ".1%"),
-    "many-to-one accuracy (purity), known": Metric(lambda e: e.many_to_one.known, ".1%"),
-    "many-to-one accuracy (purity), new": Metric(lambda e: e.many_to_one.new, ".1%"),
+    "many-to-one accuracy (purity), known": Metric(lambda e: e.many_to_one.known, ".1%", "known"),
+    "many-to-one accuracy (purity), new": Metric(lambda e: e.many_to_one.new, ".1%", "new"),
     "one-to-one accuracy (Hungarian), all": Metric(lambda e: e.one_to_one.all, ".1%"),
-    "one-to-one accuracy (Hungarian), known": Metric(lambda e: e.one_to_one.known, ".1%"),
-    "one-to-one accuracy (Hungarian), new": Metric(lambda e: e.one_to_one.new, ".1%"),
-    "many-to-one accuracy, mean over classes": Metric(lambda e: macro_accuracy(e.counts, e.majority), ".1%"),
-    "one-to-one accuracy, mean over classes": Metric(lambda e: macro_accuracy(e.counts, one_to_one(e.counts)), ".1%"),
+    "one-to-one accuracy (Hungarian), known": Metric(lambda e: e.one_to_one.known, ".1%", "known"),
+    "one-to-one accuracy (Hungarian), new": Metric(lambda e: e.one_to_one.new, ".1%", "new"),
+    "many-to-one accuracy, mean over classes": Metric(_many_to_one_means, ".1%"),
+    "many-to-one accuracy, mean over known classes": Metric(
+        lambda e: _many_to_one_means(e, e.is_known), ".1%", "known"
+    ),
+    "many-to-one accuracy, mean over new classes": Metric(lambda e: _many_to_one_means(e, ~e.is_known), ".1%", "new"),
+    "one-to-one accuracy, mean over classes": Metric(_one_to_one_means, ".1%"),
+    "one-to-one accuracy, mean over known classes": Metric(lambda e: _one_to_one_means(e, e.is_known), ".1%", "known"),
+    "one-to-one accuracy, mean over new classes": Metric(lambda e: _one_to_one_means(e, ~e.is_known), ".1%", "new"),
     "normalised mutual information": Metric(lambda e: normalised_mutual_information(e.counts), ".3f"),
     "adjusted Rand index": Metric(lambda e: adjusted_rand_index(e.counts), ".3f"),
     "non-empty predicted classes": Metric(lambda e: float((e.counts.sum(axis=0) > 0).sum()), ".0f"),
-    "expected calibration error, known classes": Metric(_calibration, ".3f", of_certainty=True),
-    "mean entropy of q(y|x), known classes": Metric(lambda e: _mean_entropy(e, known=True), ".3f", of_certainty=True),
-    "mean entropy of q(y|x), new classes": Metric(lambda e: _mean_entropy(e, known=False), ".3f", of_certainty=True),
+    "AUROC of P(new)": Metric(_auroc_of_p_new, ".3f", "both", of_certainty=True),
+    "expected calibration error, known classes": Metric(_calibration, ".3f", "known", of_certainty=True),
+    "mean entropy of q(y|x), known classes": Metric(
+        lambda e: _mean_entropy(e, known=True), ".3f", "known", of_certainty=True
+    ),
+    "mean entropy of q(y|x), new classes": Metric(
+        lambda e: _mean_entropy(e, known=False), ".3f", "new", of_certainty=True
+    ),
 }

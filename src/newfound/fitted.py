@@ -27,6 +27,8 @@ class Fitted:
     n_new_range: tuple[int, int]  # the number of new classes could also be any of these
     tree: ClassTree | None  # of the new classes' components, where they were discovered
     evidence: Evidence | None  # why each new class is thought to be one, where labels are missing
+    temperature: float  # by which log q(y | x) is divided (`calibration`); 1 where too few labels were held out
+    n_held_out_labels: int  # that the temperature rests on
     n_features: int  # columns of X
     feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
 

@@ -9,11 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from newfound.batching import in_batches
+from newfound.calibration import MIN_LABELS, fit_temperature
 from newfound.classes import Classes
 from newfound.config import Config
 from newfound.discovery import Discovery, discover
 from newfound.fitted import Fitted, regime_of
-from newfound.inference import component_probabilities
+from newfound.inference import component_log_probabilities, component_probabilities
 from newfound.initialisation import Assignment, Images, Rows
 from newfound.labels import UNLABELLED, Labels
 from newfound.models import MODELS, Architecture, log_prior
@@ -91,6 +92,8 @@ def fit_model(
         restarts = _train(architecture, data, labels, preprocessing.spread, seeds, callback, p)
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
+    held_out = split[1][labels.is_labelled[split[1]]]
+    temperature = _temperature(data, restarts[best], held_out)
     n_new = len(data.classes.new_components)
     return Fitted(
         classes=data.classes,
@@ -100,7 +103,9 @@ def fit_model(
         restarts=tuple(restarts),
         best_restart=best,
         validation_indices=split[1],
-        **_answer(data, found, restarts[best]),
+        **_answer(data, found, restarts[best], temperature),
+        temperature=temperature,
+        n_held_out_labels=len(held_out),
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
     )
@@ -167,7 +172,16 @@ def _train(
     return train(architecture, prior, sigma, data, settings, seeds, callback)
 
 
-def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult) -> dict[str, Any]:
+def _temperature(data: TrainingData, restart: RestartResult, held_out: np.ndarray) -> float:
+    """Fitted on the labels that no step saw."""
+    if len(held_out) < MIN_LABELS:
+        return 1.0  # and nothing is compiled to find that out
+    rows = data.X[held_out]
+    log_q = in_batches(lambda some: component_log_probabilities(restart.model, some, data.scaling), rows)
+    return fit_temperature(log_q.astype(float), data.classes.component_class, data.labels[held_out])
+
+
+def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult, temperature: float) -> dict[str, Any]:
     """What is said of the rows that were fitted on: what was discovered, else what the model predicts."""
     classes = data.classes
     n_new = len(classes) - classes.n_known
@@ -175,7 +189,7 @@ def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult)
         component, is_sure = found.labels, found.is_sure
         n_new_range, tree, evidence = found.n_new_range, found.tree, found.evidence
     else:
-        q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling), data.X)
+        q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling, temperature), data.X)
         answer = classes.answer(q.astype(float))
         component, is_sure = answer.component, answer.probability > 0.5
         n_new_range, tree, evidence = (n_new, n_new), None, None

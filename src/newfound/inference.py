@@ -18,9 +18,17 @@ ELBO_SAMPLES = 4  # draws of z for each row and component
 
 
 @jax.jit
-def component_probabilities(model: DeepGenerativeModel, rows: Array, scaling: Scaling) -> Float[Array, "batch K"]:
-    """q(y | x)."""
-    return jnp.exp(jax.vmap(model.log_q_y)(scaling.apply(rows)))
+def component_probabilities(
+    model: DeepGenerativeModel, rows: Array, scaling: Scaling, temperature: Float[Array, ""] | float = 1.0
+) -> Float[Array, "batch K"]:
+    """q(y | x)^(1/T), which the caller norms: at T = 1, to the last digit, q(y | x)."""
+    return jnp.exp(jax.vmap(model.log_q_y)(scaling.apply(rows)) / temperature)
+
+
+@jax.jit
+def component_log_probabilities(model: DeepGenerativeModel, rows: Array, scaling: Scaling) -> Float[Array, "batch K"]:
+    """log q(y | x)."""
+    return jax.vmap(model.log_q_y)(scaling.apply(rows))
 
 
 @jax.jit

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from newfound.training import Callback, ProgressEvent
+from newfound.wording import if_few_labels
 
 
 @contextmanager
@@ -33,7 +34,8 @@ def status(event: ProgressEvent) -> str:
     """One line about where training is."""
     phase = "" if event.phase == "objective" else f"{event.phase} · "
     accuracy = event.validation_accuracy
-    validation = "" if math.isnan(accuracy) else f" · {accuracy:.1%} of validation labels right"
+    few = if_few_labels(event.n_validation_labels)
+    validation = "" if math.isnan(accuracy) else f" · {accuracy:.1%} of validation labels right{few}"
     return f"{phase}loss {event.loss:.2f}{validation}"
 
 

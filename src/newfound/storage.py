@@ -68,6 +68,8 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         n_new_range=_as_tuples(description["n_new_range"]),
         tree=_record_from_json(ClassTree, description["tree"]),
         evidence=_record_from_json(Evidence, description["evidence"]),
+        temperature=description["temperature"],
+        n_held_out_labels=description["n_held_out_labels"],
         n_features=description["n_features"],
         feature_names=None if names is None else tuple(names),
     )
@@ -88,6 +90,8 @@ def _describe(fitted: Fitted, settings: dict[str, Any], weights: str) -> dict[st
         "n_new_range": fitted.n_new_range,
         "tree": _record_to_json(fitted.tree),
         "evidence": _record_to_json(fitted.evidence),
+        "temperature": fitted.temperature,
+        "n_held_out_labels": fitted.n_held_out_labels,
         "n_features": fitted.n_features,
         "feature_names": fitted.feature_names,
         "architecture": fitted.architecture._asdict(),

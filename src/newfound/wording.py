@@ -1,7 +1,9 @@
-"""Words that messages share: counts, lists, and names cut short."""
+"""Words that messages share: counts, lists, names cut short, and what few labels can tell."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+FEW_LABELS = 30  # a number that rests on fewer says so
 
 
 def and_list(words: Iterable[str]) -> str:
@@ -26,6 +28,11 @@ def short_list(words: Iterable[str], at_most: int) -> str:
 def count(n: int, thing: str, things: str | None = None) -> str:
     """\"1 row\", \"1,200 rows\"."""
     return f"{n:,} {thing if n == 1 else things or thing + 's'}"
+
+
+def if_few_labels(n: int) -> str:
+    """\" (from 12 labels only)\" after a number that rests on so few; else nothing."""
+    return f" (from {count(n, 'label')} only)" if n < FEW_LABELS else ""
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -244,10 +244,13 @@ def _calibration(rng) -> Calibration:
     edges = np.linspace(0, 1, 11)
     rows = np.array([0, 0, 1, 2, 3, 4, 8, 14, 30, 110])
     middle = np.where(rows > 0, (edges[:-1] + edges[1:]) / 2, np.nan)
-    return Calibration(middle, np.clip(middle + rng.normal(0, 0.06, 10), 0, 1), rows, 0.031)
+    return Calibration(middle, np.clip(middle + rng.normal(0, 0.06, 10), 0, 1), rows, 0.031, 1.37)
 
 
 def _evaluation(rng, truth, predicted, probability, names, n_known):
     evaluation = evaluate(truth, predicted.astype(str), names[:n_known], names)
     is_known = np.isin(truth, names[:n_known])
-    return replace(evaluation, certainty=Certainty(probability, predicted == truth, rng.random(len(truth)), is_known))
+    p_new = np.where(is_known, 0.2, 0.8) * probability
+    return replace(
+        evaluation, certainty=Certainty(probability, predicted == truth, rng.random(len(truth)), is_known, p_new)
+    )

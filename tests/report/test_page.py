@@ -165,6 +165,19 @@ def test_every_metric_has_its_exact_name_and_format(contents, parsed):
     assert shown["one-to-one accuracy (Hungarian), all"].endswith("%")
 
 
+def test_numbers_that_rest_on_few_labels_say_so(contents, parsed):
+    assert "labels only" not in parsed["digits"].text
+    assert "by one number, the temperature, 1.37" in parsed["digits"].text
+    content = contents["digits"]
+    few = replace(content.calibration, bin_rows=np.array([0] * 9 + [12]))
+    page = Page(render(replace(content, calibration=few)))
+    assert "not trained on (from 12 labels only)." in page.text
+    assert "validation labels of known classes (from 12 labels only)." in page.text
+    assert "The probabilities are the network's own: to correct them takes 30 validation labels." in page.text
+    drawn = charts(replace(content, calibration=few))["calibration"]
+    assert drawn["layout"]["yaxis"]["title"]["text"] == "accuracy (from 12 labels only)"
+
+
 def test_every_term_of_the_loss_has_its_printed_name(contents):
     from newfound.training import TERM_NAMES
 

@@ -50,15 +50,46 @@ def test_every_table_format_that_can_be_streamed_is(workplace, tmp_path, monkeyp
 def test_evaluate_names_every_metric(workplace):
     printed = newfound("evaluate", "run", "test.csv", "--label", "truth", cwd=workplace).stdout
     metrics = json.loads(newfound("evaluate", "run", "test.csv", "--label", "truth", "--json", cwd=workplace).stdout)
-    confusion = metrics.pop("confusion")
+    confusion, n_labels = metrics.pop("confusion"), metrics.pop("n_labels")
     assert metrics.keys() == METRICS.keys()
     for name, value in metrics.items():
-        assert " ".join([name, METRICS[name].show(value)]) in " ".join(printed.split())
+        assert " ".join([name, METRICS[name].show(value, 30)]) in " ".join(printed.split())
+    assert n_labels["known"] + n_labels["new"] == n_labels["all"] == 240
+    assert 0.5 < metrics["AUROC of P(new)"] <= 1
     assert metrics["one-to-one accuracy (Hungarian), known"] > 0.5
     assert 0 <= metrics["expected calibration error, known classes"] <= 1
     assert confusion["true_classes"] == ["cat", "dog", "emu", "fox"]
     assert confusion["predicted_classes"] == ["cat", "dog", "new-1", "new-2"]
     assert np.sum(confusion["rows"]) == 240
+
+
+def test_evaluate_tells_that_labels_are_few(workplace, tmp_path):
+    write_csv(tmp_path / "few.csv", pets(n=20, seed=2), ["species"])
+    printed = newfound("evaluate", workplace / "run", "few.csv", "--label", "truth", cwd=tmp_path).stdout
+    assert "% (from 20 labels only)" in printed
+
+
+def test_predict_abstains_and_keeps_to_known_classes(workplace, tmp_path):
+    def predicted(*options):
+        newfound("predict", workplace / "run", workplace / "more.csv", "--out", "out.csv", *options, cwd=tmp_path)
+        with (tmp_path / "out.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        return [row["class"] for row in rows], np.array([float(row["probability"]) for row in rows])
+
+    usual, probability = predicted()
+    limit = float(np.median(probability))
+    cautious, same = predicted("--abstain", limit)
+    assert cautious == [name if p >= limit else "" for name, p in zip(usual, probability, strict=True)]
+    assert 0 < cautious.count("") < 240
+    np.testing.assert_array_equal(same, probability)  # told, even where the class is not
+    assert set(predicted("--known-only")[0]) <= {"cat", "dog"}
+    assert set(predicted("--new-threshold", "0")[0]) <= {"new-1", "new-2"}
+
+
+def test_thresholds_that_make_no_sense_are_refused_before_the_file_is_read(workplace):
+    refused = newfound("predict", "run", "nowhere.csv", "--abstain", "90", cwd=workplace, code=2)
+    assert "abstain must be a number of at least 0 and at most 1" in refused.output
+    assert newfound("predict", "run", "more.csv", "--known-only", "--new-threshold", "1", cwd=workplace, code=2)
 
 
 def test_report_and_info(workplace):
@@ -67,6 +98,7 @@ def test_report_and_info(workplace):
     page = (workplace / "run" / "report.html").read_text()
     assert "new-2" in page
     assert "pets.csv" in page
+    assert "labels only)" in page  # 2 validation labels of each class tell little
     info = newfound("info", "run", cwd=workplace).stdout
     assert "240 rows" in info
     assert f"newfound {' '.join(FIT)} --out run" in info

@@ -26,19 +26,28 @@ def predict(
     run: RunArgument,
     source: Annotated[str, typer.Argument(help="Rows to predict: a file like the one the run was fitted on.")],
     out: Annotated[Path, typer.Option(help="File for the predictions, .csv or .parquet.")] = Path("predictions.csv"),
+    abstain: Annotated[
+        float | None, typer.Option(help="Leave the class empty where it is less probable than this, 0 to 1.")
+    ] = None,
+    known_only: Annotated[bool, typer.Option("--known-only", help="Always a known class, the best one.")] = False,
+    new_threshold: Annotated[
+        float | None, typer.Option(help="Call a row new where P(new) is above this, 0 to 1.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict the class of every row of another file, whatever its size.
 
-    Example: `newfound predict run/ more.csv --out labelled.csv`
+    Example: `newfound predict run/ more.csv --out labelled.csv --abstain 0.9`
     """
+    from newfound.classes import Decision
     from newfound.runs import open_run, predict_file
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "reading") as show:
         opened = open_run(run)
         keep_compiled_programs()
-        n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"))
+        decision = Decision(abstain, known_only, new_threshold)
+        n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})
     else:
@@ -69,20 +78,19 @@ def evaluate(
 
 
 def _as_json(evaluation: "Evaluation") -> dict[str, Any]:
-    """Raw numbers, and the confusion matrix: a list of predicted classes for each true one."""
+    """Raw numbers, the labels they rest on, and the confusion matrix: predicted classes for each true one."""
     metrics = {name: None if value != value else value for name, value in evaluation.metrics.items()}
     confusion = {
         "true_classes": evaluation.classes.tolist(),
         "predicted_classes": evaluation.predicted.tolist(),
         "rows": evaluation.counts.tolist(),
     }
-    return metrics | {"confusion": confusion}
+    n_labels = {kind: n for kind, n in evaluation.n_labels.items() if kind != "both"}
+    return metrics | {"n_labels": n_labels, "confusion": confusion}
 
 
 def _metrics_table(evaluation: "Evaluation") -> "Table":
-    from newfound.evaluation import METRICS
-
     table = table_with("metric", "value", right=["value"])
-    for name, value in evaluation.metrics.items():
-        table.add_row(name, METRICS[name].show(value))
+    for name, value in evaluation.shown:
+        table.add_row(name, value)
     return table

@@ -67,9 +67,7 @@ def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: 
     return found
 
 
-def partition(
-    weights: "csr_array", nodes: np.ndarray, resolution: float, seed: int
-) -> tuple["csr_array", np.ndarray]:
+def partition(weights: "csr_array", nodes: np.ndarray, resolution: float, seed: int) -> tuple["csr_array", np.ndarray]:
     """Some nodes' own graph, and their communities in it, as finely cut as at this resolution of the whole graph."""
     own = weights[nodes][:, nodes]
     share = float(own.sum()) / max(float(weights.sum()), 1e-12)
@@ -128,9 +126,7 @@ def _cut(nodes: Nodes, group: np.ndarray, resolution: float, fewest: float, seed
     return found
 
 
-def _fragments_of(
-    weights: "csr_array", members: np.ndarray, resolution: float, fewest: float, seed: int
-) -> np.ndarray:
+def _fragments_of(weights: "csr_array", members: np.ndarray, resolution: float, fewest: float, seed: int) -> np.ndarray:
     """Fragments of one group; one with fewer rows joins the one it is linked with most."""
     own, fragment = partition(weights, members, resolution, seed)
     sizes = np.bincount(fragment)

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 MIN_CLASSES = 2  # one group is no partition
 
 
-def groups_without_labels(
-    weights: "csr_array", resolution: float, settings: Initialisation, seed: int
-) -> np.ndarray:
+def groups_without_labels(weights: "csr_array", resolution: float, settings: Initialisation, seed: int) -> np.ndarray:
     """The group of each node: every large community is one; a small one joins the group it is linked with, if any."""
     while True:
         found = communities(weights, resolution, seed)

@@ -18,6 +18,9 @@ from newfound.labels import UNLABELLED
 from newfound.preprocessing import Scaling
 
 
+NORMAL_SPAN = 5.15  # standard deviations between the quantiles 0.005 and 0.995 of a normal distribution
+
+
 class Images(NamedTuple):
     """All rows as images, with every pixel."""
 
@@ -71,8 +74,23 @@ def _projection(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
     """The principal components of HOG for images, else of the columns."""
     images = rows.images
     if images is None:
-        return pca_projection(rows.X, rows.scaling.apply, settings, seed)
+        span = _spans(rows, settings, seed)
+        return pca_projection(rows.X, lambda some: rows.scaling.apply(some) / span, settings, seed)
     return pca_projection(images.pixels, lambda some: hog(some, images.shape, settings), settings, seed)
+
+
+def _spans(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
+    """By how much each standardised column is divided, so that all span the same range, whatever their shape.
+
+    By its standard deviation alone, a column that is 0 in most rows would outweigh all others in the few where it is
+    not. The range is that between two quantiles, so that one odd cell changes nothing; it is 1 for a normal column.
+    """
+    sample = np.random.default_rng(seed).permutation(len(rows.X))[: settings.span_max_rows]
+    scaled = rows.scaling.apply(rows.X[sample])
+    low, high = np.quantile(scaled, (settings.span_quantile, 1 - settings.span_quantile), axis=0)
+    span = np.where(high > low, high - low, np.ptp(scaled, axis=0)) / NORMAL_SPAN
+    is_standardised = np.abs(scaled.std(axis=0) - 1) < 0.5  # binary columns, and those in one unit, stay as they are
+    return np.where(is_standardised & (span > 0), span, 1.0).astype(np.float32)
 
 
 def _standardised(Z: np.ndarray) -> np.ndarray:

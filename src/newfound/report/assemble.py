@@ -92,4 +92,6 @@ def _calibration(stored: dict[str, Any] | None) -> Calibration | None:
     if stored is None:
         return None
     bins = {name: np.array(stored[name]) for name in ("bin_probability", "bin_accuracy", "bin_rows")}
-    return Calibration(**bins, expected_calibration_error=stored["expected_calibration_error"])
+    return Calibration(
+        **bins, expected_calibration_error=stored["expected_calibration_error"], temperature=stored["temperature"]
+    )

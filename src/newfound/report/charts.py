@@ -11,7 +11,7 @@ import numpy as np
 
 from newfound.report.content import Calibration, LatentMap, ReportContent
 from newfound.report.marks import Mark, marks
-from newfound.report.sentences import percent, shorten
+from newfound.report.sentences import percent, shorten, validation_labels
 
 Chart = dict[str, Any]
 
@@ -152,7 +152,7 @@ def reliability(calibration: Calibration) -> Chart:
     }
     layout = {
         "xaxis": share | {"title": {"text": "mean probability"}},
-        "yaxis": share | {"title": {"text": "accuracy"}},
+        "yaxis": share | {"title": {"text": f"accuracy{validation_labels(calibration)}"}},
         "showlegend": False,
         "hovermode": "closest",
         "margin": MARGIN,

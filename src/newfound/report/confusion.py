@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from newfound.evaluation import METRICS, Evaluation
+from newfound.evaluation import Evaluation
 from newfound.plots import column_order
 from newfound.report.content import ReportContent
 from newfound.report.sentences import percent
@@ -114,5 +114,4 @@ def _cells(counts: np.ndarray, total: int, starts: set[int]) -> list[Cell]:
 
 def metrics(content: ReportContent) -> list[tuple[str, str]]:
     """Every metric by its exact name, as it is printed everywhere."""
-    computed = {} if content.evaluation is None else content.evaluation.metrics
-    return [(name, METRICS[name].show(value)) for name, value in computed.items()]
+    return [] if content.evaluation is None else content.evaluation.shown

@@ -52,6 +52,11 @@ class Calibration:
     bin_accuracy: np.ndarray
     bin_rows: np.ndarray
     expected_calibration_error: float
+    temperature: float  # fitted on the same labels
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.bin_rows.sum())
 
 
 @dataclass(frozen=True)

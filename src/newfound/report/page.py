@@ -15,7 +15,7 @@ from newfound.report.cards import cards, signed
 from newfound.report.charts import charts
 from newfound.report.confusion import confusion, metrics
 from newfound.report.content import ReportContent
-from newfound.report.sentences import facts, shorten, squeeze, summary
+from newfound.report.sentences import facts, shorten, squeeze, summary, temperature, validation_labels
 from newfound.runs.folder import Run
 
 
@@ -41,6 +41,8 @@ def render(content: ReportContent) -> str:
         matrix=confusion(content),
         metrics=metrics(content),
         charts=charts(content),
+        few_labels=validation_labels(content.calibration),
+        temperature=temperature(content.calibration) if content.calibration else "",
         settings=settings_in_groups(content.settings) | {"Versions": content.versions},
         style=_stored("page.css"),
         scripts=scripts,

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from newfound.report.content import ClassContent, ReportContent
-from newfound.wording import count, short_list
+from newfound.report.content import Calibration, ClassContent, ReportContent
+from newfound.wording import FEW_LABELS, count, if_few_labels, short_list
 
 MAX_NAMES = 8  # in a sentence
 MIN_AGREEMENT = 0.98  # of the network with what was discovered
@@ -96,6 +96,24 @@ def summary(content: ReportContent) -> str:
 def meaning_of(termination_condition: str) -> str:
     """A termination condition in words."""
     return TERMINATION_MEANS.get(termination_condition, f"Training ended by {termination_condition}.")
+
+
+def temperature(calibration: Calibration) -> str:
+    """How the probabilities were made honest, or why they were not."""
+    if calibration.n_labels < FEW_LABELS:
+        return (
+            f"The probabilities are the network's own: to correct them takes {FEW_LABELS} validation labels. So few "
+            f"labels say little about how far to trust a probability."
+        )
+    return (
+        f"The probabilities were corrected by one number, the temperature, {calibration.temperature:.2f} (above 1: the "
+        f"network was too sure, below 1: not sure enough), fitted on these same labels."
+    )
+
+
+def validation_labels(calibration: Calibration | None) -> str:
+    """Said beside a number that rests on validation labels, where these are few."""
+    return "" if calibration is None else if_few_labels(calibration.n_labels)
 
 
 def _data(content: ReportContent) -> str:

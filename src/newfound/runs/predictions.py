@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from newfound.classes import AS_USUAL, Decision
 from newfound.data import Dataset, Schema, read_batches, read_dataset, streams
 from newfound.errors import DataError
 from newfound.evaluation import posterior_entropy
@@ -19,15 +20,23 @@ FORMATS_OUT = (".csv", ".parquet")
 
 
 def predict_table(
-    model: Any, X: np.ndarray, row_ids: np.ndarray, observed: np.ndarray, truth: np.ndarray | None = None
+    model: Any,
+    X: np.ndarray,
+    row_ids: np.ndarray,
+    observed: np.ndarray,
+    truth: np.ndarray | None = None,
+    decision: Decision = AS_USUAL,
 ) -> Columns:
-    """A column for each thing that is said of a row. `observed` and `truth` are names, "" where there is none."""
+    """A column for each thing that is said of a row. `observed` and `truth` are names, "" where there is none.
+
+    So is the class where no answer is given; its probability is told all the same.
+    """
     classes = model.fitted_.classes
     probabilities = model.predict_component_proba(X)
-    answer = classes.answer(probabilities)
+    answer = classes.answer(probabilities, decision)
     table = {
         "row_id": row_ids.astype(str),
-        "class": classes.names.astype(str)[answer.position],
+        "class": np.where(answer.is_given, classes.names.astype(str)[answer.position], ""),
         "probability": answer.probability,
         "p_new": answer.p_new,
         "component": answer.component,
@@ -42,11 +51,14 @@ def disagreements(table: Columns) -> np.ndarray:
     return (table["observed_label"] != "") & (table["observed_label"] != table["class"])
 
 
-def predict_batches(run: Run, source: str, label: str | None = None) -> Iterator[Columns]:
+def predict_batches(
+    run: Run, source: str, label: str | None = None, decision: Decision = AS_USUAL
+) -> Iterator[Columns]:
     """Predictions for a file, some rows at a time where its format allows, so that memory stays flat."""
+    decision.check(run.class_map)
     model = run.model
     for batch in _batches(source, run.schema, label):
-        yield predict_table(model, batch.X, batch.row_ids, batch.labels.names)
+        yield predict_table(model, batch.X, batch.row_ids, batch.labels.names, decision=decision)
 
 
 def _batches(source: str, schema: Schema, label: str | None) -> Iterable[Dataset]:
@@ -55,13 +67,19 @@ def _batches(source: str, schema: Schema, label: str | None) -> Iterable[Dataset
     return [read_dataset(source, label, schema=schema)]
 
 
-def predict_file(run: Run, source: str, out: Path, progress: Callable[[int], None] = lambda n_rows: None) -> int:
+def predict_file(
+    run: Run,
+    source: str,
+    out: Path,
+    progress: Callable[[int], None] = lambda n_rows: None,
+    decision: Decision = AS_USUAL,
+) -> int:
     """Write predictions for every row of `source` to `out`, CSV or Parquet by its suffix; return their number."""
     if out.suffix.lower() not in FORMATS_OUT:
         raise DataError(f"--out must end in {' or '.join(FORMATS_OUT)}; got {out.name!r}. Name another file.")
     n_rows = 0
     with _written_whole(out) as append:
-        for columns in predict_batches(run, source):
+        for columns in predict_batches(run, source, decision=decision):
             append(columns)
             n_rows += len(columns["class"])
             progress(n_rows)

@@ -23,6 +23,7 @@ def evaluate_answers(table: Columns, truth: np.ndarray, classes: Classes) -> Eva
         is_right=predicted == truth,
         entropy=table["entropy"][rows],
         is_known=np.isin(truth, known),
+        p_new=table["p_new"][rows],
     )
     return replace(evaluate(truth, predicted, known, classes.names.astype(str)), certainty=certainty)
 
@@ -63,4 +64,6 @@ def validation_calibration(model: Any, table: Columns) -> dict[str, Any] | None:
         "bin_rows": n_rows.tolist(),
         "expected_calibration_error": expected_calibration_error(probability, is_right),
         "accuracy": float(is_right.mean()),
+        "n_labels": len(rows),
+        "temperature": model.temperature_,
     }

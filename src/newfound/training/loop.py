@@ -25,6 +25,7 @@ class ProgressEvent(NamedTuple):
     phase: str
     loss: float  # mean over restarts
     validation_accuracy: float  # on labels held out of training; nan where there are none
+    n_validation_labels: int
 
 
 class Snapshot(NamedTuple):
@@ -157,4 +158,5 @@ class Training:
         )
         self.restarts.evaluate(elbo, is_pretraining=phase.is_pretraining)
         loss, accuracy_mean = float(np.mean(means.loss)), float(np.mean(accuracy))
-        self.callback(ProgressEvent(self.step, self.schedule.n_steps, phase.name, loss, accuracy_mean))
+        n_labels = int(self.validation.is_labelled.sum())
+        self.callback(ProgressEvent(self.step, self.schedule.n_steps, phase.name, loss, accuracy_mean, n_labels))
