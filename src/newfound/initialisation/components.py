@@ -17,7 +17,6 @@ from newfound.initialisation.pu import FeatureSets
 from newfound.labels import UNLABELLED
 from newfound.preprocessing import Scaling
 
-
 NORMAL_SPAN = 5.15  # standard deviations between the quantiles 0.005 and 0.995 of a normal distribution
 
 
