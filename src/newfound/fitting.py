@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from newfound.batching import in_batches
 from newfound.classes import Classes
 from newfound.config import Config
-from newfound.discovery import discover
+from newfound.discovery import Discovery, Selection, discover
+from newfound.discovery.selection import describe
 from newfound.fitted import Fitted, regime_of
 from newfound.inference import component_probabilities
 from newfound.initialisation import Assignment, Images, Rows
@@ -32,6 +33,7 @@ from newfound.training import (
     training_settings,
 )
 
+PU_WEIGHT = 0.3  # of pu_weight='auto'
 CHOOSABLE = tuple(name for name, kind in LIKELIHOODS.items() if not kind.needs_feature_types)
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -40,7 +42,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "hidden_layer_sizes": (Several(Number(1, 100_000, whole=True)),),
     "likelihood": (OneOf(("auto", *CHOOSABLE)),),
     "standardize": (OneOf(("auto", "min-max", True, False)),),
-    "pu_weight": (Number(0, 1_000),),
+    "pu_weight": (Number(0, 1_000), OneOf(("auto",))),
     "batch_size": (Number(1, 100_000, whole=True),),
     "learning_rate": (Number(0, 1, is_low_open=True),),
     "max_epochs": (Number(1, 1_000_000, whole=True), OneOf(("auto",))),
@@ -60,7 +62,7 @@ class Parameters(NamedTuple):
     standardize: bool | str
     feature_types: Sequence[str] | None
     image_shape: Sequence[int] | None
-    pu_weight: float
+    pu_weight: float | str
     batch_size: int
     learning_rate: float
     max_epochs: int | str
@@ -72,9 +74,14 @@ class Parameters(NamedTuple):
 
 
 def fit_model(
-    model: str, X: np.ndarray, labels: Labels, parameters: dict[str, Any], feature_names: np.ndarray | None = None
+    model: str,
+    X: np.ndarray,
+    labels: Labels,
+    parameters: dict[str, Any],
+    feature_names: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> Fitted:
-    """Fit a model of the registry to rows of float32 or uint8 and the labels that some of them carry."""
+    """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
     p = Parameters(**parameters)
     check_feature_types(p.feature_types, X.shape[1])
     check_image_shape(p.image_shape, X.shape[1])
@@ -84,13 +91,15 @@ def fit_model(
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
-    split = split_rows(labels.codes, p.validation_fraction, rng)
+    split = split_rows(labels.codes, p.validation_fraction, rng, groups)
     with progress_bar(p.verbose, MODELS[model].title) as callback:
-        data, n_new_range = _training_data(X, labels, split, preprocessing, seeds[0], p)
+        data, discovery = _training_data(X, labels, split, groups, preprocessing, seeds[0], p)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
         restarts = _train(architecture, data, labels, preprocessing.spread, seeds, callback, p)
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
+    selection = None if discovery is None else discovery.selection
+    _warn_of_selection(selection, labels.classes, p)
     n_new = len(data.classes.new_components)
     return Fitted(
         classes=data.classes,
@@ -101,9 +110,10 @@ def fit_model(
         best_restart=best,
         validation_indices=split[1],
         row_components=_row_components(data, restarts[best]),
-        n_new_range=n_new_range,
+        n_new_range=(n_new, n_new) if discovery is None else discovery.n_new_range,
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
+        selection=selection,
     )
 
 
@@ -111,29 +121,34 @@ def _training_data(
     X: np.ndarray,
     labels: Labels,
     split: tuple[np.ndarray, np.ndarray],
+    groups: np.ndarray | None,
     preprocessing: Preprocessing,
     seed: int,
     p: Parameters,
-) -> tuple[TrainingData, tuple[int, int]]:
-    """The rows with their classes, as many new ones as were asked for or are found; and the range of their number."""
+) -> tuple[TrainingData, Discovery | None]:
+    """The rows with their classes, as many new ones as were asked for or are found; and what was discovered.
+
+    Labels of validation rows are kept from discovery, unless whole groups are held out: without any label, a known
+    class of theirs would look new.
+    """
     images = None if p.image_shape is None else Images(X, tuple(p.image_shape))
     rows, scaling = preprocessing.select(X), preprocessing.scaling
-    n_new, n_new_range, found = 0 if p.n_new == "auto" else int(p.n_new), None, None
+    n_new, discovery, found = 0 if p.n_new == "auto" else int(p.n_new), None, None
     if p.n_new == "auto" and labels.n_unlabelled:
         discovery = discover(
             Rows(rows, scaling, images),
-            labels.keep(split[0]).codes,
+            labels.codes if groups is not None else labels.keep(split[0]).codes,
             len(labels.classes),
             p.config.initialisation,
             seed,
-            uses_pu=p.pu_weight > 0,
+            uses_pu=None if p.pu_weight == "auto" else float(p.pu_weight) > 0,
+            groups=groups,
         )
-        n_new, n_new_range = discovery.n_new, discovery.n_new_range
-        found = Assignment(discovery.labels, discovery.targets)
+        n_new, found = discovery.n_new, Assignment(discovery.labels, discovery.targets)
     classes = Classes.one_component_each(labels.classes, n_new)
     _check_classes(labels, classes)
     data = TrainingData(rows, labels.codes, *split, scaling, classes, images, found)
-    return data, n_new_range or (n_new, n_new)
+    return data, discovery
 
 
 def _train(
@@ -151,7 +166,7 @@ def _train(
         batch_size=p.batch_size,
         max_epochs=p.max_epochs,
         learning_rate=p.learning_rate,
-        pu_weight=p.pu_weight,
+        pu_weight=PU_WEIGHT if p.pu_weight == "auto" else float(p.pu_weight),
         pretrains=MODELS[architecture.model].pretrains,
     )
     prior = log_prior(labels.counts, len(data.classes.new_components), p.config.objective.prior_known)
@@ -220,6 +235,17 @@ def _warn_of_termination(restart: RestartResult) -> None:
             ConvergenceWarning,
             stacklevel=5,
         )
+
+
+def _warn_of_selection(selection: Selection | None, known: np.ndarray, p: Parameters) -> None:
+    if selection is None or not selection.is_biased or p.pu_weight == 0:
+        return
+    what = describe(selection, known)
+    if p.pu_weight == "auto":
+        then = "So missing labels are not taken as a sign of new classes here; set pu_weight = 0.3 if they should be."
+    else:
+        then = "Parts of known classes may look new; set pu_weight = 'auto' or 0, or label rows picked at random."
+    warnings.warn(f"{what} {then}", stacklevel=5)
 
 
 def _check_number(labels: Labels, p: Parameters) -> None:

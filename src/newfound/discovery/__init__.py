@@ -5,5 +5,6 @@ them are known; labels that are missing say which are new.
 """
 
 from newfound.discovery.discover import Discovery, discover
+from newfound.discovery.selection import Selection
 
-__all__ = ["Discovery", "discover"]
+__all__ = ["Discovery", "Selection", "discover"]

@@ -9,10 +9,12 @@ from newfound.config import Initialisation
 from newfound.discovery.communities import communities
 from newfound.discovery.new_groups import NO_GROUP, Nodes, new_groups
 from newfound.discovery.resolution import choose_resolutions
+from newfound.discovery.selection import Selection, label_selection
 from newfound.graph import Graph
-from newfound.initialisation import Rows, estimate_class_probabilities, feature_sets
+from newfound.initialisation import FeatureSets, Rows, estimate_class_probabilities, feature_sets
 from newfound.labels import UNLABELLED
 
+DENSE = 0.5  # without the PU estimate: a community is known where labels are so dense, relative to all the data
 MIN_CLASSES = 2  # where there are no labels: one group is no partition
 
 
@@ -23,42 +25,57 @@ class Discovery(NamedTuple):
     n_new_range: tuple[int, int]  # over all resolutions that agree with the labels nearly as well
     labels: np.ndarray  # the class of every row: a known class's code, or n_known, n_known + 1, … for new ones
     targets: np.ndarray  # (rows, classes): how probable each class is for each row
+    selection: Selection | None = None  # whether labels look selected at random, where there are any
 
 
 def discover(
-    rows: Rows, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int, *, uses_pu: bool = True
+    rows: Rows,
+    labels: np.ndarray,
+    n_known: int,
+    settings: Initialisation,
+    seed: int,
+    *,
+    uses_pu: bool | None = None,
+    groups: np.ndarray | None = None,
 ) -> Discovery:
     """From codes of labels (UNLABELLED where there is none, or where it is held out) to classes of all rows.
 
-    Without the PU estimate, for labels that were not selected at random, a missing label says nothing: a community is
-    known where labels are at least half as dense as in all the data, and new elsewhere.
+    The PU estimate is used unless labels look as if they were not selected at random (`uses_pu=None`), always or never.
+    Without it a missing label says nothing: a community is known where labels are at least half as dense as in all the
+    data, and new elsewhere.
     """
     features, graph = feature_sets(rows, settings, seed)
+    weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
+    resolutions = choose_resolutions(weights, of_nodes, n_known, settings, seed)
+    selection = None
+    if n_known:
+        of_groups = None if groups is None else groups[graph.sample]
+        selection = label_selection(weights, of_nodes, of_groups, resolutions[0], settings, seed)
+        uses_pu = not selection.is_biased if uses_pu is None else uses_pu
     probabilities = np.zeros((len(labels), n_known), np.float32)
     if n_known and uses_pu:
         probabilities = estimate_class_probabilities(features, labels, n_known, settings, seed)
     elif n_known:
-        probabilities = _by_communities(graph, labels, n_known, settings, seed)
+        probabilities = _by_communities(features, graph, labels, n_known, settings, seed)
         settings = replace(settings, new_class_p=1.0)
-    nodes = Nodes(graph.weights.tocsr(), labels[graph.sample], probabilities[graph.sample])
-    resolutions = choose_resolutions(nodes.weights, nodes.labels, n_known, settings, seed)
+    nodes = Nodes(weights, of_nodes, probabilities[graph.sample])
     found = [_groups(nodes, resolution, settings, seed) for resolution in resolutions]
     numbers = [int(group.max()) + 1 for group in found]
     targets = _targets(graph, found[0], probabilities)
-    return Discovery(numbers[0], (min(numbers), max(numbers)), _answer(targets, labels, n_known), targets)
+    return Discovery(numbers[0], (min(numbers), max(numbers)), _answer(targets, labels, n_known), targets, selection)
 
 
-def _by_communities(graph: Graph, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int) -> np.ndarray:
-    """P(y | x) of the known classes: what the labels of a row's community say, if they are dense enough there."""
-    weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
-    resolution = choose_resolutions(weights, of_nodes, n_known, settings, seed)[0]
+def _by_communities(
+    features: FeatureSets, graph: Graph, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int
+) -> np.ndarray:
+    """P(y | x) of the known classes: whether a row is of one, its community says; of which, the labels around it."""
+    weights, is_labelled = graph.weights.tocsr(), labels[graph.sample] != UNLABELLED
+    resolution = choose_resolutions(weights, labels[graph.sample], n_known, settings, seed)[0]
     community = communities(weights, resolution, seed)
-    is_labelled = of_nodes != UNLABELLED
-    counts = np.zeros((community.max() + 1, n_known))
-    np.add.at(counts, (community[is_labelled], of_nodes[is_labelled]), 1)
-    is_dense = counts.sum(axis=1) >= is_labelled.mean() / 2 * np.bincount(community)
-    shares = np.where(is_dense[:, None], counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), 0.0)
-    return (graph.interpolation @ shares[community]).astype(np.float32)
+    is_known = np.bincount(community, is_labelled) >= DENSE * is_labelled.mean() * np.bincount(community)
+    p_known = graph.interpolation @ is_known[community].astype(np.float32)
+    which = estimate_class_probabilities(features, labels, n_known, settings, seed, all_known=True)
+    return p_known[:, None] * which
 
 
 def _groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: int) -> np.ndarray:
