@@ -3,7 +3,7 @@
     NEWFOUND_DATA=path/to/data python benchmarks/selection.py
 
 Prints for each data set and each way of selecting labels the share of masks graded "not at random" (and "doubtful").
-The rows are the test parts and other blobs than those that the thresholds were chosen on, and so are the masks.
+The thresholds were chosen on other masks, of the train parts and of other blobs (the small tables have one part only).
 """
 
 import sys

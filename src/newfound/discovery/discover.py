@@ -56,7 +56,7 @@ def discover(
     if n_known and uses_pu:
         probabilities = estimate_class_probabilities(features, labels, n_known, settings, seed)
     elif n_known:
-        probabilities = _by_communities(features, graph, labels, n_known, settings, seed)
+        probabilities = _by_communities(features, graph, labels, n_known, resolutions[0], settings, seed)
         settings = replace(settings, new_class_p=1.0)
     nodes = Nodes(weights, of_nodes, probabilities[graph.sample])
     found = [_groups(nodes, resolution, settings, seed) for resolution in resolutions]
@@ -66,11 +66,16 @@ def discover(
 
 
 def _by_communities(
-    features: FeatureSets, graph: Graph, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int
+    features: FeatureSets,
+    graph: Graph,
+    labels: np.ndarray,
+    n_known: int,
+    resolution: float,
+    settings: Initialisation,
+    seed: int,
 ) -> np.ndarray:
     """P(y | x) of the known classes: whether a row is of one, its community says; of which, the labels around it."""
     weights, is_labelled = graph.weights.tocsr(), labels[graph.sample] != UNLABELLED
-    resolution = choose_resolutions(weights, labels[graph.sample], n_known, settings, seed)[0]
     community = communities(weights, resolution, seed)
     is_known = np.bincount(community, is_labelled) >= DENSE * is_labelled.mean() * np.bincount(community)
     p_known = graph.interpolation @ is_known[community].astype(np.float32)

@@ -77,7 +77,7 @@ class Pairs(NamedTuple):
     @property
     def at_least(self) -> float:
         """Pairs of rare labels are nearly a Poisson number, of standard deviation √expected."""
-        return self.ratio / (1 + ERRORS / np.sqrt(max(self.expected.sum(), 1e-12)))
+        return float(self.ratio / (1 + ERRORS / np.sqrt(max(self.expected.sum(), 1e-12))))
 
     @property
     def worst(self) -> tuple[int, ...]:
