@@ -173,6 +173,15 @@ class Initialisation(Settings):
     min_fragment_share: float = setting(0.1, "of its class: smaller fragments join another", Number(0, 1))
     stability_samples: int = setting(5, "of the rows, for the range of the number where there are no labels", COUNT)
     stability_share: float = setting(0.8, "of the rows in each of them", Number(0, 1, is_low_open=True))
+    # Whether labels were selected at random
+    selection_fineness: float = setting(
+        32.0, "resolution at which classes are cut into parts, relative to that of classes", Number(1)
+    )
+    selection_ratio: float = setting(
+        1.15, "labels are not at random if pairs of them in one part are surely so many times as frequent", Number(1)
+    )
+    selection_doubt: float = setting(1.08, "and doubtful from here on", Number(1))
+    selection_min_labels: int = setting(30, "with fewer labels nothing is said", Number(2, whole=True))
     # The first clusters
     vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
     kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)

@@ -21,7 +21,7 @@ from newfound.labels import Labels
 from newfound.models import MODELS
 from newfound.models.randomness import key_of
 from newfound.parameters import Number, OneOf, check_parameters
-from newfound.preprocessing import check_finite, check_numeric, check_shape
+from newfound.preprocessing import check_finite, check_groups, check_numeric, check_shape
 from newfound.storage import load_fitted, save_fitted
 from newfound.training.compilation import keep_compiled_programs_if_asked
 
@@ -41,7 +41,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         standardize: bool | Literal["auto", "min-max"] = "auto",
         feature_types: Sequence[str] | None = None,
         image_shape: tuple[int, ...] | None = None,
-        pu_weight: float = 0.3,
+        pu_weight: float | Literal["auto"] = "auto",
         batch_size: int = 64,
         learning_rate: float = 1e-3,
         max_epochs: int | Literal["auto"] = "auto",
@@ -70,8 +70,12 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     # ---- fitting -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from X and the labels in y; -1, None, NaN and "" mean unlabelled, y = None that no row has a label."""
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Learn from X and the labels in y; -1, None, NaN and "" mean unlabelled, y = None that no row has a label.
+
+        `groups` has one value a row: the person, site or machine it comes from. Whole groups are then held out for
+        validation, and labels that come from a few of them are noticed (`selection_`).
+        """
         check_parameters(self.get_params(deep=False), RULES)
         keep_compiled_programs_if_asked()
         attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
@@ -79,8 +83,9 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         labels = Labels.read(y, len(X)).observed()
         _warn_of_marks(labels)
         names = getattr(attempt, "feature_names_in_", None)
+        groups = None if groups is None else check_groups(groups, len(X))
         parameters = self.get_params(deep=False) | {"config": self.config or Config()}
-        attempt.fitted_ = fit_model(self.model, X, labels, parameters, feature_names=names)
+        attempt.fitted_ = fit_model(self.model, X, labels, parameters, feature_names=names, groups=groups)
         self.__dict__ = attempt.__dict__
         return self
 
@@ -171,6 +176,7 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     labels_ = property(lambda self: self.fitted_.labels, doc="The class of each row that was fitted on.")
     n_new_ = property(lambda self: int(self.fitted_.classes.is_new.sum()), doc="How many new classes there are.")
     n_new_range_ = property(lambda self: self.fitted_.n_new_range, doc="The least and the most there could be.")
+    selection_ = property(lambda self: self.fitted_.selection, doc="Whether labels look selected at random.")
     is_new_ = property(lambda self: self.fitted_.classes.is_new, doc="One flag for each class.")
     component_class_ = property(lambda self: self.fitted_.classes.component_class, doc="The class of each component.")
     temperature_ = property(lambda self: self.fitted_.temperature, doc="By which log q(y | x) is divided.")
@@ -250,11 +256,12 @@ class GMDGM(DeepGenerativeClassifier):
     image_shape : tuple of int or None
         (height, width) or (height, width, channels) where rows are images: their neighbours are then found by
         histograms of oriented gradients (HOG) instead of pixel by pixel.
-    pu_weight : float
+    pu_weight : float or "auto"
         ρ, the weight of the positive-unlabelled (PU) term, relative to that of the labels: where labelled rows are rare
         among their neighbours, a new class is probable. It assumes that labels were selected completely at random
-        within each class (SCAR); if they were not (one site only, easy cases first), set 0. Part of pretraining, and
-        of no use without it.
+        within each class (SCAR). "auto" is 0.3; where labels look as if they were not (one site only, easy cases first;
+        see `selection_`), n_new="auto" then takes no missing label for a sign of a new class, and says so. A number is
+        obeyed. Part of pretraining, and of no use without it.
     batch_size : int
         Rows of each kind, labelled and unlabelled, in a step.
     learning_rate : float
@@ -279,6 +286,8 @@ class GMDGM(DeepGenerativeClassifier):
     labels_ : the class of each row that was fitted on: its label, else what was discovered (with n_new="auto"; with a
         number, what the model predicts).
     n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be.
+    selection_ : whether labels look selected at random within their classes (grade: "random", "doubtful", "not at
+        random" or "too few labels"), and by how much not; None where n_new is given or no row has a label.
     is_new_ : one flag for each class.
     component_class_ : for each component, the position of its class in `classes_`.
     temperature_ : what log q(y | x) is divided by, fitted on held-out labels; 1 where these are fewer than 30.

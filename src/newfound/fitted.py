@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from newfound.classes import Classes
-from newfound.discovery import ClassTree, Evidence
+from newfound.discovery import ClassTree, Evidence, Selection
 from newfound.models import Architecture, DeepGenerativeModel
 from newfound.preprocessing import Preprocessing
 from newfound.training import RestartResult
@@ -31,6 +31,7 @@ class Fitted:
     n_held_out_labels: int  # that the temperature rests on
     n_features: int  # columns of X
     feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
+    selection: Selection | None = None  # whether labels look selected at random, where that was asked
 
     @property
     def labels(self) -> np.ndarray:

@@ -12,7 +12,8 @@ from newfound.batching import in_batches
 from newfound.calibration import MIN_LABELS, fit_temperature
 from newfound.classes import Classes
 from newfound.config import Config
-from newfound.discovery import Discovery, discover
+from newfound.discovery import Discovery, Selection, discover
+from newfound.discovery.selection import describe
 from newfound.fitted import Fitted, regime_of
 from newfound.inference import component_log_probabilities, component_probabilities
 from newfound.initialisation import Assignment, Images, Rows
@@ -33,6 +34,7 @@ from newfound.training import (
     training_settings,
 )
 
+PU_WEIGHT = 0.3  # of pu_weight='auto'
 CHOOSABLE = tuple(name for name, kind in LIKELIHOODS.items() if not kind.needs_feature_types)
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -41,7 +43,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "hidden_layer_sizes": (Several(Number(1, 100_000, whole=True)),),
     "likelihood": (OneOf(("auto", *CHOOSABLE)),),
     "standardize": (OneOf(("auto", "min-max", True, False)),),
-    "pu_weight": (Number(0, 1_000),),
+    "pu_weight": (Number(0, 1_000), OneOf(("auto",))),
     "batch_size": (Number(1, 100_000, whole=True),),
     "learning_rate": (Number(0, 1, is_low_open=True),),
     "max_epochs": (Number(1, 1_000_000, whole=True), OneOf(("auto",))),
@@ -61,7 +63,7 @@ class Parameters(NamedTuple):
     standardize: bool | str
     feature_types: Sequence[str] | None
     image_shape: Sequence[int] | None
-    pu_weight: float
+    pu_weight: float | str
     batch_size: int
     learning_rate: float
     max_epochs: int | str
@@ -73,9 +75,14 @@ class Parameters(NamedTuple):
 
 
 def fit_model(
-    model: str, X: np.ndarray, labels: Labels, parameters: dict[str, Any], feature_names: np.ndarray | None = None
+    model: str,
+    X: np.ndarray,
+    labels: Labels,
+    parameters: dict[str, Any],
+    feature_names: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> Fitted:
-    """Fit a model of the registry to rows of float32 or uint8 and the labels that some of them carry."""
+    """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
     p = Parameters(**parameters)
     check_feature_types(p.feature_types, X.shape[1])
     check_image_shape(p.image_shape, X.shape[1])
@@ -85,15 +92,16 @@ def fit_model(
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
-    split = split_rows(labels.codes, p.validation_fraction, rng)
+    split = split_rows(labels.codes, p.validation_fraction, rng, groups)
     with progress_bar(p.verbose, MODELS[model].title) as callback:
-        data, found = _training_data(model, X, labels, split, preprocessing, seeds[0], p)
+        data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
         restarts = _train(architecture, data, labels, preprocessing.spread, seeds, callback, p)
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
     held_out = split[1][labels.is_labelled[split[1]]]
     temperature = _temperature(data, restarts[best], held_out)
+    _warn_of_selection(None if found is None else found.selection, labels.classes, p)
     n_new = len(data.classes.new_components)
     return Fitted(
         classes=data.classes,
@@ -108,6 +116,7 @@ def fit_model(
         n_held_out_labels=len(held_out),
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
+        selection=None if found is None else found.selection,
     )
 
 
@@ -116,23 +125,29 @@ def _training_data(
     X: np.ndarray,
     labels: Labels,
     split: tuple[np.ndarray, np.ndarray],
+    groups: np.ndarray | None,
     preprocessing: Preprocessing,
     seed: int,
     p: Parameters,
 ) -> tuple[TrainingData, Discovery | None]:
-    """The rows with their classes, as many new ones as were asked for or are found, and what was found."""
+    """The rows with their classes, as many new ones as were asked for or are found; and what was discovered.
+
+    Labels of validation rows are kept from discovery, unless whole groups are held out: without any label, a known
+    class of theirs would look new.
+    """
     images = None if p.image_shape is None else Images(X, tuple(p.image_shape))
     rows, scaling = preprocessing.select(X), preprocessing.scaling
     found = None
     if labels.n_unlabelled and _discovers(model, p):
         found = discover(
             Rows(rows, scaling, images),
-            labels.keep(split[0]).codes,
+            labels.codes if groups is not None else labels.keep(split[0]).codes,
             len(labels.classes),
             p.config.initialisation,
             seed,
             n_new=None if p.n_new == "auto" else int(p.n_new),
-            uses_pu=p.pu_weight > 0,
+            uses_pu=None if p.pu_weight == "auto" else float(p.pu_weight) > 0,
+            groups=groups,
         )
         classes = Classes.of_fragments(labels.classes, found.group)
     else:
@@ -163,7 +178,7 @@ def _train(
         batch_size=p.batch_size,
         max_epochs=p.max_epochs,
         learning_rate=p.learning_rate,
-        pu_weight=p.pu_weight,
+        pu_weight=PU_WEIGHT if p.pu_weight == "auto" else float(p.pu_weight),
         pretrains=MODELS[architecture.model].pretrains,
     )
     prior = log_prior(labels.counts, len(data.classes.new_components), p.config.objective.prior_known)
@@ -252,6 +267,17 @@ def _warn_of_termination(restart: RestartResult) -> None:
             ConvergenceWarning,
             stacklevel=5,
         )
+
+
+def _warn_of_selection(selection: Selection | None, known: np.ndarray, p: Parameters) -> None:
+    if selection is None or not selection.is_biased or p.pu_weight == 0:
+        return
+    what = describe(selection, known)
+    if p.pu_weight == "auto":
+        then = "So missing labels are not taken as a sign of new classes here; set pu_weight = 0.3 if they should be."
+    else:
+        then = "Parts of known classes may look new; set pu_weight = 'auto' or 0, or label rows picked at random."
+    warnings.warn(f"{what} {then}", stacklevel=5)
 
 
 def _check_number(labels: Labels, p: Parameters) -> None:

@@ -20,7 +20,7 @@ from safetensors.numpy import save as tensors_to_bytes
 
 from newfound import __version__
 from newfound.classes import Classes
-from newfound.discovery import ClassTree, Evidence
+from newfound.discovery import ClassTree, Evidence, Selection
 from newfound.files import replace_file
 from newfound.fitted import Fitted
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
@@ -72,6 +72,7 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         n_held_out_labels=description["n_held_out_labels"],
         n_features=description["n_features"],
         feature_names=None if names is None else tuple(names),
+        selection=_selection_from_json(description.get("selection")),
     )
     return fitted, description["settings"]
 
@@ -94,6 +95,7 @@ def _describe(fitted: Fitted, settings: dict[str, Any], weights: str) -> dict[st
         "n_held_out_labels": fitted.n_held_out_labels,
         "n_features": fitted.n_features,
         "feature_names": fitted.feature_names,
+        "selection": None if fitted.selection is None else fitted.selection._asdict(),
         "architecture": fitted.architecture._asdict(),
         "best_restart": fitted.best_restart,
         "restarts": [_restart_to_json(restart) for restart in fitted.restarts],
@@ -203,6 +205,10 @@ def _read_weights(folder: Path, description: dict[str, Any]) -> dict[str, np.nda
 def _as_tuples(value: Any) -> Any:
     """JSON has lists only; what is compiled for an architecture is found by its hash."""
     return tuple(_as_tuples(v) for v in value) if isinstance(value, list) else value
+
+
+def _selection_from_json(stored: dict[str, Any] | None) -> Selection | None:
+    return None if stored is None else Selection(**{name: _as_tuples(value) for name, value in stored.items()})
 
 
 def _classes_from_json(stored: dict[str, Any]) -> Classes:

@@ -48,7 +48,7 @@ def test_run_holds_the_whole_configuration(workplace):
     assert Config.from_json(settings["config"]) == Config()
     assert settings["n_new"] == 2
     assert settings["max_epochs"] == 3
-    assert settings["pu_weight"] == 0.3
+    assert settings["pu_weight"] == "auto"
 
 
 def test_classes_of_a_run_are_those_of_its_model(workplace):

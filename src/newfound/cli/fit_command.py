@@ -26,6 +26,9 @@ Ignore = Annotated[list[str] | None, typer.Option(help="A column to drop; may be
 Categorical = Annotated[
     list[str] | None, typer.Option(help="A column of numbers to read as categories; may be given several times.")
 ]
+Group = Annotated[
+    str | None, typer.Option(help="The column that names each row's person, site or machine (har: subject).")
+]
 NNew = Annotated[str, typer.Option(help="How many new classes: a number, or auto to find it.")]
 Model = Annotated[str, typer.Option(help="gmdgm, or the name of a baseline such as ssvae.")]
 Hide = Annotated[str | None, typer.Option(help="Hide all labels of these classes: 5-9 or cat,dog.")]
@@ -51,6 +54,7 @@ def fit(
     id: Id = None,
     ignore: Ignore = None,
     categorical: Categorical = None,
+    group: Group = None,
     n_new: NNew = "auto",
     model: Model = "gmdgm",
     hide: Hide = None,
@@ -78,9 +82,10 @@ def fit(
     with clear_errors():
         _check(out, replace, model, likelihood)
         settings = _settings(n_new, epochs, n_init, seed, likelihood, min_std)
-        dataset = _read(console, source, label, id, ignore, labels, categorical)
+        dataset = _read(console, source, label, id, ignore, labels, categorical, group)
         masking = Masking(hide, keep, by_group, seed)
-        run = _fit(console, dataset, out, source, masking, model=model, settings=settings, replace=replace)
+        options = {"model": model, "settings": settings, "replace": replace, "uses_groups": group is not None}
+        run = _fit(console, dataset, out, source, masking, **options)
     if as_json:
         print_json(summary_of(run))
     else:
@@ -119,12 +124,13 @@ def _read(
     ignore: list[str] | None,
     labels: str | None,
     categorical: list[str] | None,
+    group: str | None,
 ) -> "Dataset":
     """Read the data and print its preprocessing log."""
     from newfound.data import read_dataset
 
     with console.status(f"reading {source} …"):
-        dataset = read_dataset(source, label, id, ignore or [], labels, categorical=categorical or [])
+        dataset = read_dataset(source, label, id, ignore or [], labels, categorical=categorical or [], group=group)
     for sentence in dataset.log:
         console.print(f"· {sentence}", markup=False, soft_wrap=True)
     return dataset

@@ -26,6 +26,7 @@ class Dataset:
     groups: np.ndarray | None = None  # (n,), such as HAR's subjects
     label_column: str | None = None  # the source's own name of its label column,
     id_column: str | None = None  # of its id column,
+    group_column: str | None = None  # of the column that groups come from,
     dropped: list[str] = field(default_factory=list)  # and of those that are not in X
 
     def __len__(self) -> int:

@@ -71,6 +71,7 @@ def _read_part(archive: ZipFile, where: str, part: str, features: list[str], act
             kind="table",
             groups=np.array(subjects, dtype=np.int64),
             label_column="activity",
+            group_column="subject",
             log=[
                 f"Read {count(len(X), 'row')} of {count(len(features), 'feature')} from {len(set(subjects))} subjects.",
                 *preprocessing_log.about_labels("activity", labels),

@@ -28,6 +28,7 @@ def read_dataset(
     labels: Any = None,
     schema: Schema | None = None,
     categorical: Sequence[str] = (),
+    group: str | None = None,
 ) -> Dataset:
     """Read a table, NumPy or IDX file, a folder of images, a data frame, an array, or a published data set by name.
 
@@ -45,6 +46,8 @@ def read_dataset(
         Read the data as the data set this schema comes from; the label may be absent.
     categorical : sequence of str
         Tables only: columns to read as categories even where they hold numbers.
+    group : str or None
+        The column that says which person, site or machine a row comes from; no feature. (har has the column subject.)
     """
     ignore, categorical = _as_names(ignore), _as_names(categorical)
     if _is_table(source):
@@ -52,15 +55,18 @@ def read_dataset(
             raise DataError("Got `labels`, but a table has its labels in a column. Name that column in `label`.")
         if schema is not None:
             return read_table_like(source, schema, label, id)
-        return read_table(source, label, id, ignore, categorical)
+        return read_table(source, label, id, ignore, categorical, group)
     if label is not None or id is not None or len(ignore) > 0 or len(categorical) > 0:
         raise DataError(
             "Got `label`, `id`, `ignore` or `categorical`, but only tables have named columns. "
             "Use `labels`, or leave these out."
         )
     if not isinstance(source, str | PathLike):
-        return read_array(source, load_labels(labels), schema=schema)
-    return _read_path(source, labels, schema)
+        dataset = read_array(source, load_labels(labels), schema=schema)
+    else:
+        dataset = _read_path(source, labels, schema)
+    _check_group(dataset, group)
+    return dataset
 
 
 def _read_path(source: str | PathLike, labels: Any, schema: Schema | None) -> Dataset:
@@ -71,6 +77,12 @@ def _read_path(source: str | PathLike, labels: Any, schema: Schema | None) -> Da
         return read_numpy_file(path, labels, schema)
     dataset = read_idx_images(path, labels) if path.is_file() and is_idx(path) else _read_named(str(source))
     return dataset if schema is None else align(dataset, schema)
+
+
+def _check_group(dataset: Dataset, group: str | None) -> None:
+    if group is not None and group != dataset.group_column:
+        has = "no groups" if dataset.group_column is None else f"groups named {dataset.group_column!r}"
+        raise DataError(f"There is no group column {group!r}: these data have {has}. Name that, or leave it out.")
 
 
 def _read_named(source: str) -> Dataset:

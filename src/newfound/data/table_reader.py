@@ -38,19 +38,20 @@ def read_table(
     id: str | None = None,
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    group: str | None = None,
 ) -> Dataset:
     """A Dataset from a table file or a data frame; the feature types are inferred here, and logged."""
     opened = open_source(source)
-    _check_choice(opened, label, id, ignore, categorical)
+    _check_choice(opened, label, id, ignore, categorical, group)
     index = [name for name in opened.names if PANDAS_INDEX.fullmatch(name)]
     kept = _without(opened.names, [*ignore, *index])
-    table = opened.read(ColumnSelection(kept, text={*filter(None, (label, id)), *categorical}))
+    table = opened.read(ColumnSelection(kept, text={*filter(None, (label, id, group)), *categorical}))
     _check_has_rows(table, opened.where)
-    features = _without(kept, [label, id])
+    features = _without(kept, [label, id, group])
     columns = infer_columns(table, features, categorical)
     if not columns:
         raise DataError(f"{opened.where} has no features: every column is the label, the id, ignored or empty.")
-    dataset = _assemble(table, columns, label, id)
+    dataset = _with_groups(_assemble(table, columns, label, id), table, group)
     empty = _without(features, [column.name for column in columns])
     log = [
         f"Read {count(len(dataset), 'row')} and {count(len(opened.names), 'column')} from {opened.where}.",
@@ -60,7 +61,8 @@ def read_table(
         *_about_row_numbers(table, columns),
         *_about_ids(dataset),
     ]
-    return _with_own_ids(replace(dataset, log=log, dropped=[*ignore, *empty, *index]), opened)
+    dropped = [*ignore, *empty, *index, *([group] if group else [])]
+    return _with_own_ids(replace(dataset, log=log, dropped=dropped), opened)
 
 
 def read_table_like(source: Any, schema: Schema, label: str | None = None, id: str | None = None) -> Dataset:
@@ -143,28 +145,43 @@ def _without(names: Sequence[str], others: Sequence[str | None]) -> list[str]:
     return [name for name in names if name not in excluded]
 
 
+def _with_groups(dataset: Dataset, table: Any, group: str | None) -> Dataset:
+    if group is None:
+        return dataset
+    groups = np.array(text(table.column(group)).fill_null("").to_pylist(), dtype=str)
+    log = [*dataset.log, f"{group!r} has {count(len(np.unique(groups)), 'group')} of rows; it is no feature."]
+    return replace(dataset, groups=groups, group_column=group, log=log)
+
+
 def _with_own_ids(dataset: Dataset, opened: TableFile | Frame) -> Dataset:
     ids = opened.row_ids()
     return dataset if ids is None or dataset.id_column is not None else replace(dataset, row_ids=ids)
 
 
 def _check_choice(
-    opened: TableFile | Frame, label: str | None, id: str | None, ignore: Sequence[str], categorical: Sequence[str]
+    opened: TableFile | Frame,
+    label: str | None,
+    id: str | None,
+    ignore: Sequence[str],
+    categorical: Sequence[str],
+    group: str | None,
 ) -> None:
     if len(opened.names) < 2:
         raise DataError(
             f"{opened.where} has only one column, {opened.names[0]!r}. A table needs two or more, separated by commas, "
             f"tabs, semicolons or bars. If your file uses another separator, save it again with commas."
         )
-    chosen = [("label column", label), ("id column", id)]
+    chosen = [("label column", label), ("id column", id), ("group column", group)]
     chosen += [("column to ignore", name) for name in ignore] + [("categorical column", name) for name in categorical]
     for what, name in chosen:
         if name is not None:
             check_column(name, opened, what)
-    single = [name for name in (label, id, *ignore) if name is not None]
+    single = [name for name in (label, id, group, *ignore) if name is not None]
     repeated = {name for name in single if single.count(name) > 1}
     if repeated:
-        raise DataError(f"Column {repeated.pop()!r} is named twice. Name it once: in `label`, `id` or `ignore`.")
+        raise DataError(
+            f"Column {repeated.pop()!r} is named twice. Name it once: in `label`, `id`, `group` or `ignore`."
+        )
 
 
 def _check_has_rows(table: Any, where: str) -> None:

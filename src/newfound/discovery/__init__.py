@@ -7,5 +7,6 @@ them are known; labels that are missing say which are new.
 from newfound.discovery.class_tree import ClassTree
 from newfound.discovery.discover import Discovery, discover
 from newfound.discovery.new_groups import Evidence
+from newfound.discovery.selection import Selection
 
-__all__ = ["ClassTree", "Discovery", "Evidence", "discover"]
+__all__ = ["ClassTree", "Discovery", "Evidence", "Selection", "discover"]

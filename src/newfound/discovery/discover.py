@@ -6,14 +6,18 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.config import Initialisation
+from newfound.discovery.answers import answers, is_sure, soft_targets
 from newfound.discovery.class_tree import ClassTree, grow_tree, links_between
 from newfound.discovery.communities import communities
 from newfound.discovery.new_groups import NO_GROUP, Evidence, Nodes, fragments, missing_labels, new_groups
 from newfound.discovery.resolution import choose_resolutions
+from newfound.discovery.selection import Selection, label_selection
 from newfound.discovery.stability import groups_without_labels, numbers_in_samples
 from newfound.graph import Graph
 from newfound.initialisation import FeatureSets, Rows, estimate_class_probabilities, feature_sets
 from newfound.labels import UNLABELLED
+
+DENSE = 0.5  # without the PU estimate: a community is known where labels are so dense, relative to all the data
 
 
 class Discovery(NamedTuple):
@@ -26,6 +30,7 @@ class Discovery(NamedTuple):
     targets: np.ndarray  # (rows, known classes and fragments): how probable each is for each row
     is_sure: np.ndarray  # of every row: whether it belongs to its class more probably than not
     evidence: Evidence | None  # of each new class, largest first; None without labels
+    selection: Selection | None  # whether labels look selected at random, where there are any
 
     @property
     def group(self) -> np.ndarray:
@@ -41,30 +46,40 @@ def discover(
     seed: int,
     *,
     n_new: int | None = None,
-    uses_pu: bool = True,
+    uses_pu: bool | None = None,
+    groups: np.ndarray | None = None,
     space: tuple[FeatureSets, Graph] | None = None,
 ) -> Discovery:
     """From codes of labels (UNLABELLED where there is none, or where it is held out) to classes of all rows.
 
-    `n_new` is obeyed where it is given. Without the PU estimate, for labels that were not selected at random, a missing
-    label says nothing: a community is known where labels are at least half as dense as in all the data, and new
-    elsewhere. `space` is what `feature_sets` gives, for callers who need it more than once.
+    `n_new` is obeyed where it is given. The PU estimate is used unless labels look as if they were not selected at
+    random (`uses_pu=None`), always or never. Without it a missing label says nothing: a community is known where labels
+    are at least half as dense as in all the data, and new elsewhere. `groups` are the user's own (people, sites), one
+    for each row. `space` is what `feature_sets` gives, for callers who need it more than once.
     """
     features, graph = space or feature_sets(rows, settings, seed)
-    if n_known and uses_pu:
-        probabilities = estimate_class_probabilities(features, labels, n_known, settings, seed, all_known=n_new == 0)
-    elif n_known:
-        probabilities = _by_communities(graph, labels, n_known, settings, seed)
-        settings = replace(settings, new_class_p=1.0)
-    else:
-        probabilities = np.zeros((len(labels), 0), np.float32)
-    nodes = Nodes(graph.weights.tocsr(), labels[graph.sample], probabilities[graph.sample])
-    fragment, group, n_range = _fragments(nodes, n_new, settings, seed)
-    return _discovery(graph, nodes, probabilities, labels, fragment, group, n_range)
+    weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
+    resolutions, selection = [settings.resolution], None
+    probabilities = np.zeros((len(labels), n_known), np.float32)
+    if n_known:
+        resolutions = choose_resolutions(weights, of_nodes, settings, seed)
+        of_groups = None if groups is None else groups[graph.sample]
+        selection = label_selection(weights, of_nodes, of_groups, resolutions[0], settings, seed)
+        uses_pu = not selection.is_biased if uses_pu is None else uses_pu
+        if uses_pu or n_new == 0:
+            probabilities = estimate_class_probabilities(
+                features, labels, n_known, settings, seed, all_known=n_new == 0
+            )
+        else:
+            probabilities = _by_communities(features, graph, labels, n_known, resolutions[0], settings, seed)
+            settings = replace(settings, new_class_p=1.0)
+    nodes = Nodes(weights, of_nodes, probabilities[graph.sample])
+    fragment, group, n_range = _fragments(nodes, n_new, resolutions, settings, seed)
+    return _discovery(graph, nodes, probabilities, labels, fragment, group, n_range)._replace(selection=selection)
 
 
 def _fragments(
-    nodes: Nodes, n_new: int | None, settings: Initialisation, seed: int
+    nodes: Nodes, n_new: int | None, resolutions: list[float], settings: Initialisation, seed: int
 ) -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
     """The fragment of each node, the new class of each fragment, and the range of the number of classes."""
     n_nodes = len(nodes.labels)
@@ -72,10 +87,8 @@ def _fragments(
         return np.full(n_nodes, NO_GROUP), np.zeros(0, int), (0, 0)
     has_labels = nodes.class_probabilities.shape[1] > 0
     if has_labels:
-        resolutions = choose_resolutions(nodes.weights, nodes.labels, settings, seed)
         group = new_groups(nodes, resolutions[0], settings, seed)
     else:
-        resolutions = [settings.resolution]
         group = groups_without_labels(nodes.weights, settings.resolution, settings, seed)
     if n_new is not None:
         return _obeyed(nodes, group, n_new, resolutions[0], settings, seed)
@@ -140,56 +153,28 @@ def _discovery(
     rank = np.append(np.argsort(order), NO_GROUP)
     fragment, group = rank[fragment], group[order]
     tree = _tree(nodes, fragment, group)
-    targets = _targets(graph, fragment, tree.n_fragments, probabilities)
+    targets = soft_targets(graph, fragment, tree.n_fragments, probabilities)
     n_known = probabilities.shape[1]
     inside = np.flatnonzero(fragment != NO_GROUP)
     evidence = missing_labels(nodes, inside, tree.cut(n_new)[fragment[inside]]) if n_known and n_new else None
-    answer = _answer(targets, labels, n_known)
-    return Discovery(n_new, n_range, tree, answer, targets, _is_sure(targets, answer, tree.cut(n_new)), evidence)
+    answer = answers(targets, labels, n_known)
+    sure = is_sure(targets, answer, tree.cut(n_new))
+    return Discovery(n_new, n_range, tree, answer, targets, sure, evidence, None)
 
 
-def _by_communities(graph: Graph, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int) -> np.ndarray:
-    """P(y | x) of the known classes: what the labels of a row's community say, if they are dense enough there."""
-    weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
-    resolution = choose_resolutions(weights, of_nodes, settings, seed)[0]
+def _by_communities(
+    features: FeatureSets,
+    graph: Graph,
+    labels: np.ndarray,
+    n_known: int,
+    resolution: float,
+    settings: Initialisation,
+    seed: int,
+) -> np.ndarray:
+    """P(y | x) of the known classes: whether a row is of one, its community says; of which, the labels around it."""
+    weights, is_labelled = graph.weights.tocsr(), labels[graph.sample] != UNLABELLED
     community = communities(weights, resolution, seed)
-    is_labelled = of_nodes != UNLABELLED
-    counts = np.zeros((community.max() + 1, n_known))
-    np.add.at(counts, (community[is_labelled], of_nodes[is_labelled]), 1)
-    is_dense = counts.sum(axis=1) >= is_labelled.mean() / 2 * np.bincount(community)
-    shares = np.where(is_dense[:, None], counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), 0.0)
-    return (graph.interpolation @ shares[community]).astype(np.float32)
-
-
-def _targets(graph: Graph, fragment: np.ndarray, n_fragments: int, probabilities: np.ndarray) -> np.ndarray:
-    """P(y | x) of the known classes, and of the fragments what is left, by the fragments of a row's neighbours.
-
-    A row's own fragment counts like all its edges together; a row of none is spread over the fragments around it, or
-    over all of them alike.
-    """
-    if n_fragments == 0:
-        return probabilities / np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-12)
-    own = np.zeros((len(fragment), n_fragments), np.float32)
-    own[fragment != NO_GROUP, fragment[fragment != NO_GROUP]] = 1
-    degree = np.maximum(np.asarray(graph.weights.sum(axis=1)), 1e-12)[:, None]
-    membership = graph.interpolation @ (own + graph.weights @ own / degree) + 1e-6
-    membership /= membership.sum(axis=1, keepdims=True)
-    p_new = 1 - probabilities.sum(axis=1, keepdims=True)
-    return np.hstack([probabilities, p_new * membership]).astype(np.float32)
-
-
-def _answer(targets: np.ndarray, labels: np.ndarray, n_known: int) -> np.ndarray:
-    """A known class where the known ones together are more probable than the new ones; a label is kept."""
-    known, new = targets[:, :n_known], targets[:, n_known:]
-    is_new = new.sum(axis=1) > 0.5
-    best_new = n_known + new.argmax(axis=1) if new.shape[1] else 0
-    best_known = known.argmax(axis=1) if n_known else 0
-    return np.where(labels == UNLABELLED, np.where(is_new, best_new, best_known), labels)
-
-
-def _is_sure(targets: np.ndarray, answer: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Whether a row's class is more probable than all others together."""
-    n_known = targets.shape[1] - len(group)
-    of_class = np.append(np.arange(n_known), n_known + group)
-    same = of_class[answer][:, None] == of_class
-    return (targets * same).sum(axis=1) > 0.5
+    is_known = np.bincount(community, is_labelled) >= DENSE * is_labelled.mean() * np.bincount(community)
+    p_known = graph.interpolation @ is_known[community].astype(np.float32)
+    which = estimate_class_probabilities(features, labels, n_known, settings, seed, all_known=True)
+    return p_known[:, None] * which

@@ -3,6 +3,7 @@
 from newfound.preprocessing.checks import (
     check_feature_types,
     check_finite,
+    check_groups,
     check_image_shape,
     check_numeric,
     check_shape,
@@ -15,6 +16,7 @@ __all__ = [
     "Scaling",
     "check_feature_types",
     "check_finite",
+    "check_groups",
     "check_image_shape",
     "check_numeric",
     "check_shape",

@@ -37,6 +37,17 @@ def check_numeric(X: Any) -> None:
         )
 
 
+def check_groups(groups: Any, n_rows: int) -> np.ndarray:
+    """The number of each row's group; refuse anything but one value a row."""
+    values = np.asarray(groups)
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"groups must have one value for each row: X has {n_rows} rows, groups has shape {values.shape}. "
+            f"Give the person, site or machine that each row comes from, or leave groups out."
+        )
+    return np.unique(values if values.dtype.kind in "iub" else values.astype(str), return_inverse=True)[1]
+
+
 def check_finite(X: np.ndarray, names: np.ndarray | None) -> None:
     """Refuse NaN and infinity, saying which columns and how many."""
     if X.dtype.kind != "f" or np.isfinite(X.sum(dtype=np.float64)):

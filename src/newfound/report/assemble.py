@@ -28,6 +28,7 @@ def content_of(run: Run) -> ReportContent:
     return ReportContent(
         **{name: about[name] for name in (*as_stored, "log", "settings", "command")},
         n_new_range=tuple(about["n_new_range"]),
+        selection=about.get("selection"),
         title=f"What newfound learned from {about['source']}",
         model=about["model_title"],
         kind=schema.kind,

@@ -87,5 +87,6 @@ class ReportContent:
     settings: dict[str, Any]  # the estimator's keywords; "config" holds the others in groups
     versions: dict[str, str]
     command: str  # to repeat the run
+    selection: dict[str, Any] | None = None  # whether labels look selected at random
     calibration: Calibration | None = None
     evaluation: Evaluation | None = None  # of predicted classes, where true ones are known

@@ -89,7 +89,13 @@ def facts(content: ReportContent) -> list[Fact]:
 
 def summary(content: ReportContent) -> str:
     """One paragraph: the data, the classes found, the confidence, the labels, and why training ended."""
-    found = [*_new_classes(content), *_agreement(content), *_confidence(content), *_label_disagreements(content)]
+    found = [
+        *_new_classes(content),
+        *_selection(content),
+        *_agreement(content),
+        *_confidence(content),
+        *_label_disagreements(content),
+    ]
     return " ".join([_data(content), *found, meaning_of(content.termination_condition)])
 
 
@@ -145,6 +151,13 @@ def _new_classes(content: ReportContent) -> list[str]:
     share = _share(sum(c.n_rows for c in found), content.n_rows)
     holds = "It holds" if len(found) == 1 else "Together they hold"
     return [f"{classes} that no label named: {named}.", f"{holds} {share} of all rows.", *empty]
+
+
+def _selection(content: ReportContent) -> list[str]:
+    """Only where it is worth a warning: labels that were not picked at random mislead about what is new."""
+    if content.selection is None or content.selection["grade"] not in ("doubtful", "not at random"):
+        return []
+    return [f"{content.selection['sentence']} Labels of rows picked at random would tell more about what is new."]
 
 
 def _agreement(content: ReportContent) -> list[str]:

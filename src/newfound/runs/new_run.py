@@ -21,6 +21,7 @@ def fit_run(
     settings: dict[str, Any],
     observed: Labels | None = None,
     replace: bool = False,
+    uses_groups: bool = False,
     listener: Listener = SILENT,
     finish: Callable[[Run], object] = leave_as_is,
 ) -> Run:
@@ -33,7 +34,8 @@ def fit_run(
     _note_unfinished(out, listener)
     estimator = estimator_for(dataset, model, settings)
     with made_whole(out) as building:
-        _fit(estimator, dataset, dataset.labels if observed is None else observed, listener)
+        groups = dataset.groups if uses_groups else None
+        _fit(estimator, dataset, dataset.labels if observed is None else observed, groups, listener)
         run = fill_run(building, estimator, dataset, origin, observed, listener)
         finish(run)
     return Run(out, run.description)
@@ -51,11 +53,11 @@ def estimator_for(dataset: Dataset, model: str, settings: dict[str, Any]) -> Any
     return estimator_of(model)(**of_data, **settings)
 
 
-def _fit(estimator: Any, dataset: Dataset, labels: Labels, listener: Listener) -> None:
+def _fit(estimator: Any, dataset: Dataset, labels: Labels, groups: Any, listener: Listener) -> None:
     """What the estimator warns of becomes notes, told when its progress bar is gone."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        estimator.fit(dataset.X, labels)
+        estimator.fit(dataset.X, labels, groups)
     for warning in caught:
         listener.note(str(warning.message))
 

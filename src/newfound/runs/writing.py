@@ -98,6 +98,7 @@ def _describe(model: Any, dataset: Dataset, table: Columns) -> dict[str, Any]:
         "termination_condition": str(model.termination_condition_),
         "n_new": model.n_new_,
         "n_new_range": model.n_new_range_,
+        "selection": _about_selection(model),
         "agreement": float(np.mean(table["class"] == model.labels_.astype(str))),
         "n_rows": len(dataset),
         "n_labelled": int((table["observed_label"] != "").sum()),
@@ -107,6 +108,13 @@ def _describe(model: Any, dataset: Dataset, table: Columns) -> dict[str, Any]:
         "log": dataset.log,
         "calibration": validation_calibration(model, table),
     }
+
+
+def _about_selection(model: Any) -> dict[str, Any] | None:
+    from newfound.discovery.selection import describe
+
+    selection = model.selection_
+    return None if selection is None else selection._asdict() | {"sentence": describe(selection, model.classes_)}
 
 
 def _plain(value: Any) -> Any:
