@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from newfound.classes import Classes
+from newfound.discovery import Discovery
 from newfound.models import Architecture, DeepGenerativeModel
 from newfound.preprocessing import Preprocessing
 from newfound.training import RestartResult
@@ -25,6 +26,7 @@ class Fitted:
     n_new_range: tuple[int, int]  # the number of new classes could also be any of these
     n_features: int  # columns of X
     feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
+    discovery: Discovery | None = None  # of the rows that were fitted on; not stored
 
     @property
     def labels(self) -> np.ndarray:

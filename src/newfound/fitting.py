@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from newfound.batching import in_batches
 from newfound.classes import Classes
 from newfound.config import Config
-from newfound.discovery import discover
+from newfound.discovery import Discovery, discover
 from newfound.fitted import Fitted, regime_of
 from newfound.inference import component_probabilities
 from newfound.initialisation import Assignment, Images, Rows
@@ -86,7 +86,7 @@ def fit_model(
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
     split = split_rows(labels.codes, p.validation_fraction, rng)
     with progress_bar(p.verbose, MODELS[model].title) as callback:
-        data, n_new_range = _training_data(X, labels, split, preprocessing, seeds[0], p)
+        data, discovery = _training_data(X, labels, split, preprocessing, seeds[0], p)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
         restarts = _train(architecture, data, labels, preprocessing.spread, seeds, callback, p)
     best = best_restart(restarts)
@@ -101,9 +101,10 @@ def fit_model(
         best_restart=best,
         validation_indices=split[1],
         row_components=_row_components(data, restarts[best]),
-        n_new_range=n_new_range,
+        n_new_range=(n_new, n_new) if discovery is None else discovery.n_new_range,
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
+        discovery=discovery,
     )
 
 
@@ -114,26 +115,37 @@ def _training_data(
     preprocessing: Preprocessing,
     seed: int,
     p: Parameters,
-) -> tuple[TrainingData, tuple[int, int]]:
-    """The rows with their classes, as many new ones as were asked for or are found; and the range of their number."""
-    images = None if p.image_shape is None else Images(X, tuple(p.image_shape))
-    rows, scaling = preprocessing.select(X), preprocessing.scaling
-    n_new, n_new_range, found = 0 if p.n_new == "auto" else int(p.n_new), None, None
+) -> tuple[TrainingData, Discovery | None]:
+    """The rows with their classes, as many new ones as were asked for or are found; and what was discovered."""
+    rows = rows_of(X, preprocessing, p.image_shape)
+    n_new, discovery, found = 0 if p.n_new == "auto" else int(p.n_new), None, None
     if p.n_new == "auto" and labels.n_unlabelled:
         discovery = discover(
-            Rows(rows, scaling, images),
+            rows,
             labels.keep(split[0]).codes,
             len(labels.classes),
             p.config.initialisation,
             seed,
             uses_pu=p.pu_weight > 0,
         )
-        n_new, n_new_range = discovery.n_new, discovery.n_new_range
-        found = Assignment(discovery.labels, discovery.targets)
+        n_new, found = discovery.n_new, Assignment(discovery.labels, discovery.targets)
     classes = Classes.one_component_each(labels.classes, n_new)
     _check_classes(labels, classes)
-    data = TrainingData(rows, labels.codes, *split, scaling, classes, images, found)
-    return data, n_new_range or (n_new, n_new)
+    return TrainingData(rows.X, labels.codes, *split, rows.scaling, classes, rows.images, found), discovery
+
+
+def rows_of(X: np.ndarray, preprocessing: Preprocessing, image_shape: Sequence[int] | None) -> Rows:
+    """Rows as discovery sees them."""
+    images = None if image_shape is None else Images(X, tuple(image_shape))
+    return Rows(preprocessing.select(X), preprocessing.scaling, images)
+
+
+def prepared_rows(X: np.ndarray, parameters: dict[str, Any]) -> Rows:
+    """Rows as discovery sees them, by the same decisions as a fit, without one."""
+    p = Parameters(**parameters)
+    check_feature_types(p.feature_types, X.shape[1])
+    check_image_shape(p.image_shape, X.shape[1])
+    return rows_of(X, _preprocessing(X, _likelihood(X, p), p), p.image_shape)
 
 
 def _train(

@@ -10,7 +10,7 @@ from newfound.discovery.communities import communities
 from newfound.discovery.new_groups import NO_GROUP, Nodes, new_groups
 from newfound.discovery.resolution import choose_resolutions
 from newfound.graph import Graph
-from newfound.initialisation import Rows, estimate_class_probabilities, feature_sets
+from newfound.initialisation import FeatureSets, Rows, estimate_class_probabilities, feature_sets
 from newfound.labels import UNLABELLED
 
 MIN_CLASSES = 2  # where there are no labels: one group is no partition
@@ -23,17 +23,26 @@ class Discovery(NamedTuple):
     n_new_range: tuple[int, int]  # over all resolutions that agree with the labels nearly as well
     labels: np.ndarray  # the class of every row: a known class's code, or n_known, n_known + 1, … for new ones
     targets: np.ndarray  # (rows, classes): how probable each class is for each row
+    p_new: np.ndarray  # P(new) of every row, out of fold where it has a label; also where no new class was found
 
 
 def discover(
-    rows: Rows, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int, *, uses_pu: bool = True
+    rows: Rows,
+    labels: np.ndarray,
+    n_known: int,
+    settings: Initialisation,
+    seed: int,
+    *,
+    uses_pu: bool = True,
+    space: tuple[FeatureSets, Graph] | None = None,
 ) -> Discovery:
     """From codes of labels (UNLABELLED where there is none, or where it is held out) to classes of all rows.
 
+    `space` is what `feature_sets` gives, where it is known already: it does not depend on the labels.
     Without the PU estimate, for labels that were not selected at random, a missing label says nothing: a community is
     known where labels are at least half as dense as in all the data, and new elsewhere.
     """
-    features, graph = feature_sets(rows, settings, seed)
+    features, graph = space or feature_sets(rows, settings, seed)
     probabilities = np.zeros((len(labels), n_known), np.float32)
     if n_known and uses_pu:
         probabilities = estimate_class_probabilities(features, labels, n_known, settings, seed)
@@ -45,7 +54,8 @@ def discover(
     found = [_groups(nodes, resolution, settings, seed) for resolution in resolutions]
     numbers = [int(group.max()) + 1 for group in found]
     targets = _targets(graph, found[0], probabilities)
-    return Discovery(numbers[0], (min(numbers), max(numbers)), _answer(targets, labels, n_known), targets)
+    answer, p_new = _answer(targets, labels, n_known), 1 - probabilities.sum(axis=1)
+    return Discovery(numbers[0], (min(numbers), max(numbers)), answer, targets, p_new)
 
 
 def _by_communities(graph: Graph, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int) -> np.ndarray:
