@@ -4,7 +4,7 @@ verdict (labels that are missing) · hidden_classes (each known class hidden in 
 """
 
 from newfound.auditing.audit_record import Audit, HiddenClass
-from newfound.auditing.audit_sentences import headline, hidden_sentence, sentences
-from newfound.auditing.make_audit import audit, audit_rows
+from newfound.auditing.audit_sentences import headline, hidden_sentence, sentences, trust
+from newfound.auditing.make_audit import Given, audit, audit_rows
 
-__all__ = ["Audit", "HiddenClass", "audit", "audit_rows", "headline", "hidden_sentence", "sentences"]
+__all__ = ["Audit", "Given", "HiddenClass", "audit", "audit_rows", "headline", "hidden_sentence", "sentences", "trust"]
