@@ -257,11 +257,11 @@ def an_audit(**changes):
 
 def test_the_answer_comes_first():
     assert sentences(an_audit()) == [
-        "Probably yes: about 2 kinds of rows (1–3) that nobody labelled, 412 rows (34 %). Labels are missing there "
+        "Probably yes: about 2 kinds of rows (1–3) that nobody labelled, 412 rows (34%). Labels are missing there "
         "beyond chance (p = 3e-09).",
         "How far to trust this: 2 known classes were hidden in turn, and 2 of 2 were found again.",
-        "  login: 93 % found again, the rest was called password.",
-        "  <b>: 40 % found again, 50 % was called login (rests on 12 labels only).",
+        "  login: 93% found again, the rest was called password.",
+        "  <b>: 40% found again, 50% was called login (rests on 12 labels only).",
         "A class that looks like a known one cannot be seen this way.",
         "With labels handed out at random it says: none seen.",
     ]
@@ -274,7 +274,7 @@ def test_the_answer_comes_first():
 def test_a_notebook_shows_names_as_text():
     html = an_audit()._repr_html_()
     assert html.startswith("<p><b>Probably yes")
-    assert "&lt;b&gt;: 40 %" in html
+    assert "&lt;b&gt;: 40%" in html
 
 
 def test_progress_is_told_and_interruption_keeps_what_there_is(monkeypatch):

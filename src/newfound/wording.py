@@ -1,5 +1,6 @@
 """Words that messages share: counts, lists, and names cut short."""
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -26,6 +27,17 @@ def short_list(words: Iterable[str], at_most: int) -> str:
 def count(n: int, thing: str, things: str | None = None) -> str:
     """\"1 row\", \"1,200 rows\"."""
     return f"{n:,} {thing if n == 1 else things or thing + 's'}"
+
+
+def percent(share: float | None) -> str:
+    """A share, or a dash where there is none; only a certainty is written as 0% or 100%."""
+    if share is None or not math.isfinite(share):
+        return "–"
+    if 0 < share < 0.01:
+        return "<1%"
+    if 0.99 < share < 1:
+        return f"{math.floor(share * 1000) / 10:.1f}%"
+    return f"{share:.0%}"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
 """An audit in plain words: the answer first, then how far to trust it."""
 
 from newfound.auditing.audit_record import Audit, HiddenClass
-from newfound.wording import count
+from newfound.wording import count, percent
 
 FEW_LABELS = 30  # a share of fewer is said to rest on few
 CANNOT_SEE = "A class that looks like a known one cannot be seen this way."
@@ -36,7 +36,7 @@ def trust(audit: Audit) -> list[str]:
 
 
 def hidden_sentence(hidden: HiddenClass) -> str:
-    """\"login: 40 % found again, the rest was called password (rests on 12 labels only).\"."""
+    """\"login: 40% found again, the rest was called password (rests on 12 labels only).\"."""
     few = f" (rests on {count(hidden.n_labels, 'label')} only)" if hidden.n_labels < FEW_LABELS else ""
     return f"{hidden.name}: {percent(hidden.found_share)} found again{rest(hidden)}{few}."
 
@@ -55,15 +55,8 @@ def in_words(p_value: float) -> str:
     return f"{p_value:.1g}" if p_value >= 1e-99 else "below 1e-99"
 
 
-def percent(share: float) -> str:
-    """In whole per cent; only a certainty is 0 % or 100 %."""
-    if 0 < share < 0.01:
-        return "under 1 %"
-    return "over 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
-
-
 def _what(audit: Audit) -> str:
-    """\"about 2 kinds of rows (1–3) that nobody labelled, 412 rows (34 %)\"."""
+    """\"about 2 kinds of rows (1–3) that nobody labelled, 412 rows (34%)\"."""
     low, high = audit.n_new_range
     could_be = f" ({low}–{high})" if low < high else ""
     rows = f"{count(audit.n_rows_new, 'row')} ({percent(audit.share_new)})"

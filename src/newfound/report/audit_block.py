@@ -3,10 +3,8 @@
 from typing import NamedTuple
 
 from newfound.auditing import Audit, HiddenClass, headline, hidden_sentence, trust
-from newfound.auditing.audit_sentences import FEW_LABELS, percent
-from newfound.wording import count
-
-QUESTION = "Classes nobody labelled?"
+from newfound.auditing.audit_sentences import FEW_LABELS
+from newfound.wording import count, percent
 
 
 class Line(NamedTuple):
@@ -23,8 +21,6 @@ class Line(NamedTuple):
 class AuditBlock(NamedTuple):
     """The answer, then how far to trust it."""
 
-    question: str
-    answer: str
     headline: str
     trust: str
     lines: list[Line]
@@ -36,9 +32,7 @@ def audit_block(audit: Audit) -> AuditBlock:
     said = trust(audit)
     lines = [_line(hidden) for hidden in audit.hidden]
     first, others = (said[0], said[1 + len(lines) :]) if lines else ("", said)
-    return AuditBlock(
-        QUESTION, audit.verdict, headline(audit), f"{first} Found again:", lines, " ".join([*others, *audit.notes])
-    )
+    return AuditBlock(headline(audit), f"{first.removesuffix('.')}:", lines, " ".join([*others, *audit.notes]))
 
 
 def _line(hidden: HiddenClass) -> Line:
