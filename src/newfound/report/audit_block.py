@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from newfound.auditing import Audit, HiddenClass, headline, hidden_sentence, trust
-from newfound.auditing.audit_sentences import FEW_LABELS
+from newfound.auditing import FEW_LABELS, Audit, HiddenClass, headline, hidden_sentence, trust
 from newfound.wording import count, percent
 
 
