@@ -57,8 +57,7 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers."""
-        stored = asdict(self)
-        return stored | {"n_new_range": list(self.n_new_range), "notes": list(self.notes), "hidden": stored["hidden"]}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Audit":
