@@ -6,6 +6,7 @@ What is listed here is public; every other module is internal and may change.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from newfound.auditing import audit
     from newfound.config import Config
     from newfound.data import read_dataset
     from newfound.errors import DataError
@@ -21,6 +22,7 @@ __all__ = [
     "Config",
     "DataError",
     "__version__",
+    "audit",
     "evaluate",
     "load",
     "mask_labels",
@@ -33,6 +35,7 @@ _HOME = {
     "SSVAE": "newfound.estimator",
     "Config": "newfound.config",
     "DataError": "newfound.errors",
+    "audit": "newfound.auditing",
     "evaluate": "newfound.evaluation",
     "load": "newfound.estimator",
     "mask_labels": "newfound.masking",

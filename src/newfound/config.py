@@ -182,6 +182,12 @@ class Initialisation(Settings):
     )
     selection_doubt: float = setting(1.08, "and doubtful from here on", Number(1))
     selection_min_labels: int = setting(30, "with fewer labels nothing is said", Number(2, whole=True))
+    # The audit
+    audit_max_rows: int = setting(5_000, "rows of the sample in which known classes are hidden in turn", COUNT)
+    audit_max_classes: int = setting(20, "known classes that are hidden in turn, those with most labels", COUNT)
+    audit_min_labels: int = setting(5, "labels of a class that is hidden", COUNT)
+    audit_p_yes: float = setting(0.01, "labels so few have a smaller probability, for the verdict yes", Number(0, 1))
+    audit_p_perhaps: float = setting(0.05, "the same, for the verdict perhaps", Number(0, 1))
     # The first clusters
     vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
     kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)

@@ -16,7 +16,8 @@ from newfound.batching import in_batches
 from newfound.classes import Decision
 from newfound.config import Config
 from newfound.fitted import Fitted
-from newfound.fitting import RULES, fit_model
+from newfound.fitting import RULES, fit_model, prepared_rows
+from newfound.initialisation import Rows
 from newfound.labels import Labels
 from newfound.models import MODELS
 from newfound.models.randomness import key_of
@@ -79,15 +80,25 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_parameters(self.get_params(deep=False), RULES)
         keep_compiled_programs_if_asked()
         attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
-        X = attempt._read_rows(X, reset=True)
-        labels = Labels.read(y, len(X)).observed()
-        _warn_of_marks(labels)
+        X, labels = attempt._read(X, y)
         names = getattr(attempt, "feature_names_in_", None)
         groups = None if groups is None else check_groups(groups, len(X))
         parameters = self.get_params(deep=False) | {"config": self.config or Config()}
         attempt.fitted_ = fit_model(self.model, X, labels, parameters, feature_names=names, groups=groups)
         self.__dict__ = attempt.__dict__
         return self
+
+    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, Labels]:
+        X = self._read_rows(X, reset=True)
+        labels = Labels.read(y, len(X)).observed()
+        _warn_of_marks(labels)
+        return X, labels
+
+    def rows_and_labels(self, X: Any, y: Any) -> tuple[Rows, Labels]:
+        """X and y as discovery sees them, without a fit."""
+        check_parameters(self.get_params(deep=False), RULES)
+        X, labels = self._read(X, y)
+        return prepared_rows(X, self.get_params(deep=False) | {"config": self.config or Config()}), labels
 
     def settings(self) -> dict[str, Any]:
         """All parameters, with the whole configuration, as plain JSON."""
@@ -348,5 +359,5 @@ def _warn_of_marks(labels: Labels) -> None:
         found = ", ".join(f"{mark!r} ({n} rows)" for mark, n in labels.marks)
         warnings.warn(
             f"These labels mean unlabelled: {found}. If one of them is a class of yours, give it another name.",
-            stacklevel=3,
+            stacklevel=4,
         )

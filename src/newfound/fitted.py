@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from newfound.classes import Classes
-from newfound.discovery import ClassTree, Evidence, Selection
+from newfound.discovery import ClassTree, Discovery, Evidence, Selection
 from newfound.models import Architecture, DeepGenerativeModel
 from newfound.preprocessing import Preprocessing
 from newfound.training import RestartResult
@@ -32,6 +32,7 @@ class Fitted:
     n_features: int  # columns of X
     feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
     selection: Selection | None = None  # whether labels look selected at random, where that was asked
+    discovery: Discovery | None = None  # of the rows that were fitted on; not stored
 
     @property
     def labels(self) -> np.ndarray:

@@ -117,6 +117,7 @@ def fit_model(
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
         selection=None if found is None else found.selection,
+        discovery=found,
     )
 
 
@@ -135,12 +136,11 @@ def _training_data(
     Labels of validation rows are kept from discovery, unless whole groups are held out: without any label, a known
     class of theirs would look new.
     """
-    images = None if p.image_shape is None else Images(X, tuple(p.image_shape))
-    rows, scaling = preprocessing.select(X), preprocessing.scaling
+    rows = rows_of(X, preprocessing, p.image_shape)
     found = None
     if labels.n_unlabelled and _discovers(model, p):
         found = discover(
-            Rows(rows, scaling, images),
+            rows,
             labels.codes if groups is not None else labels.keep(split[0]).codes,
             len(labels.classes),
             p.config.initialisation,
@@ -154,13 +154,27 @@ def _training_data(
         classes = Classes.one_component_each(labels.classes, 0 if p.n_new == "auto" else int(p.n_new))
     _check_classes(labels, classes)
     assignment = None if found is None else Assignment(found.labels, found.targets)
-    return TrainingData(rows, labels.codes, *split, scaling, classes, images, assignment), found
+    return TrainingData(rows.X, labels.codes, *split, rows.scaling, classes, rows.images, assignment), found
 
 
 def _discovers(model: str, p: Parameters) -> bool:
     """Where the number is to be found, or where a model learns from what is."""
     learns = MODELS[model].pretrains and p.config.optimisation.pretrain_epochs != 0
     return p.n_new == "auto" or (learns and p.config.initialisation.init == "graph")
+
+
+def rows_of(X: np.ndarray, preprocessing: Preprocessing, image_shape: Sequence[int] | None) -> Rows:
+    """Rows as discovery sees them."""
+    images = None if image_shape is None else Images(X, tuple(image_shape))
+    return Rows(preprocessing.select(X), preprocessing.scaling, images)
+
+
+def prepared_rows(X: np.ndarray, parameters: dict[str, Any]) -> Rows:
+    """Rows as discovery sees them, by the same decisions as a fit, without one."""
+    p = Parameters(**parameters)
+    check_feature_types(p.feature_types, X.shape[1])
+    check_image_shape(p.image_shape, X.shape[1])
+    return rows_of(X, _preprocessing(X, _likelihood(X, p), p), p.image_shape)
 
 
 def _train(

@@ -1,26 +1,35 @@
-"""What a person sees while a model trains: a bar on a terminal, a line in a notebook, some lines in a log."""
+"""What a person sees while something takes long: a bar on a terminal, a line in a notebook, some lines in a log."""
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from newfound.training import Callback, ProgressEvent
 from newfound.wording import if_few_labels
 
+Show = Callable[[int, int, str], None]  # steps done, steps in all, what is being done
+
 
 @contextmanager
 def progress_bar(verbose: bool | str, title: str) -> Iterator[Callback]:
     """Loss, accuracy on the validation labels and time left; "auto" shows them to a terminal or a notebook."""
+    with step_bar(verbose, title, "compiling") as show:
+        yield lambda event: show(event.step, event.n_steps, status(event))
+
+
+@contextmanager
+def step_bar(verbose: bool | str, title: str, first: str = "starting") -> Iterator[Show]:
+    """How many steps of how many, and what is being done; "auto" shows it to a terminal or a notebook."""
     if verbose is not False and in_notebook():
-        yield _notebook_line(title)
+        yield _notebook_line(title, first)
     elif verbose is not False and sys.stderr.isatty():
-        with _terminal_bar(title) as callback:
-            yield callback
+        with _terminal_bar(title, first) as show:
+            yield show
     elif verbose is True:
         yield _log_lines(title)
     else:
-        yield lambda event: None
+        yield lambda done, total, text: None
 
 
 def in_notebook() -> bool:
@@ -39,36 +48,36 @@ def status(event: ProgressEvent) -> str:
     return f"{phase}loss {event.loss:.2f}{validation}"
 
 
-def _log_lines(title: str) -> Callback:
+def _log_lines(title: str) -> Show:
     """A line for every tenth of the steps."""
     tenths = [-1]
 
-    def callback(event: ProgressEvent) -> None:
-        tenth = 10 * event.step // event.n_steps
+    def show(done: int, total: int, text: str) -> None:
+        tenth = 10 * done // total
         if tenth > tenths[-1]:
             tenths.append(tenth)
-            print(f"{title}: {event.step / event.n_steps:.0%} · {status(event)}", file=sys.stderr, flush=True)
+            print(f"{title}: {done / total:.0%} · {text}", file=sys.stderr, flush=True)
 
-    return callback
+    return show
 
 
-def _notebook_line(title: str) -> Callback:
+def _notebook_line(title: str, first: str) -> Show:
     """A line that is written over; it needs no widgets."""
     from IPython.display import display
 
     def line(text: str) -> dict[str, str]:
         return {"text/plain": f"{title}: {text}"}
 
-    handle = display(line("compiling"), raw=True, display_id=True)
+    handle = display(line(first), raw=True, display_id=True)
 
-    def callback(event: ProgressEvent) -> None:
-        handle.update(line(f"{event.step / event.n_steps:.0%} · {status(event)}"), raw=True)
+    def show(done: int, total: int, text: str) -> None:
+        handle.update(line(f"{done / total:.0%} · {text}"), raw=True)
 
-    return callback
+    return show
 
 
 @contextmanager
-def _terminal_bar(title: str) -> Iterator[Callback]:
+def _terminal_bar(title: str, first: str) -> Iterator[Show]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -81,5 +90,5 @@ def _terminal_bar(title: str) -> Iterator[Callback]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=None, status="compiling")
-        yield lambda event: progress.update(task, completed=event.step, total=event.n_steps, status=status(event))
+        task = progress.add_task(title, total=None, status=first)
+        yield lambda done, total, text: progress.update(task, completed=done, total=total, status=text)

@@ -1,5 +1,6 @@
 """Words that messages share: counts, lists, names cut short, and what few labels can tell."""
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -33,6 +34,17 @@ def count(n: int, thing: str, things: str | None = None) -> str:
 def if_few_labels(n: int) -> str:
     """\" (from 12 labels only)\" after a number that rests on so few; else nothing."""
     return f" (from {count(n, 'label')} only)" if n < FEW_LABELS else ""
+
+
+def percent(share: float | None) -> str:
+    """A share, or a dash where there is none; only a certainty is written as 0% or 100%."""
+    if share is None or not math.isfinite(share):
+        return "–"
+    if 0 < share < 0.01:
+        return "<1%"
+    if 0.99 < share < 1:
+        return f"{math.floor(share * 1000) / 10:.1f}%"
+    return f"{share:.0%}"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

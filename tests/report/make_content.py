@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.datasets import load_digits
 
+from newfound.auditing import Audit, HiddenClass
 from newfound.config import Config
 from newfound.evaluation import Certainty, evaluate
 from newfound.report.content import Calibration, ClassContent, Examples, LatentMap, ReportContent
@@ -188,9 +189,21 @@ def _content(
         versions={"newfound": "0.2.0", "jax": "0.7.1", "numpy": "2.3.1", "python": "3.12.4"},
         command=f"newfound fit '{say['source']}' --label species --seed 0 --out run/",
         calibration=None if truth is None else _calibration(rng),
+        audit=_audit(names[:n_known], len(X)),
         evaluation=evaluation,
         **say,
     )
+
+
+def _audit(known: list[str], n_rows: int) -> Audit:
+    """Every known class was hidden; the first was called by the name of the last, on few labels."""
+    shares = [0.4, *(1 - 0.005 * i for i in range(len(known) - 1))]
+    hidden = [
+        HiddenClass(name, 12 + 40 * i, share, known[i - 1] if share < 1 else None, 1 - share, share, 0.9)
+        for i, (name, share) in enumerate(zip(known, shares, strict=True))
+    ]
+    found = {"verdict": "yes", "p_value": 3e-9, "n_new": 5, "n_new_range": (4, 6), "n_rows_new": n_rows // 2}
+    return Audit(**found, n_rows=n_rows, n_labels=90, hidden=tuple(hidden), control="none seen", n_rows_hidden=n_rows)
 
 
 def _class(rng, X, name, components, chosen, labels, probability, shown, *, is_new) -> ClassContent:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from make_content import ATTACK, CASES, CLOSER
 
+from newfound.auditing import hidden_sentence
 from newfound.evaluation import METRICS
 from newfound.report.cards import cards, deviations
 from newfound.report.charts import charts
@@ -92,6 +93,18 @@ def test_the_same_content_gives_the_same_page(contents, pages):
 
 def test_half_a_character_is_no_reason_to_fail(contents):
     assert "?" in render(replace(contents["mixed-table"], title="caf\udce9"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_audit_comes_first_with_every_class_that_was_hidden(case, contents, parsed):
+    audit, text = contents[case].audit, parsed[case].text
+    assert text.index("Probably yes: about 5 kinds of rows (4–6)") < text.index(
+        " ".join(summary(contents[case]).split())
+    )
+    shown = [attributes["title"] for attributes in parsed[case].all("li") if "title" in attributes]
+    assert shown[: len(audit.hidden)] == [hidden_sentence(hidden) for hidden in audit.hidden]
+    assert "12 labels only" in text
+    assert "Are there classes nobody" not in render(replace(contents[case], audit=None))
 
 
 def test_summary_says_what_went_in_and_what_was_found(contents):

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from newfound.cli import app
 
-QUICK = ("--epochs", "3", "--n-new", "2")
+QUICK = ("--epochs", "3", "--n-new", "2", "--no-audit")
 FIT = ("fit", "pets.csv", "--label", "species", "--id", "name", *QUICK)
 
 

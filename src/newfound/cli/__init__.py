@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from newfound.cli.audit_command import audit
 from newfound.cli.dataset_commands import datasets_app
 from newfound.cli.experiment_commands import demo, reproduce
 from newfound.cli.fit_command import fit
@@ -17,7 +18,7 @@ __all__ = ["app", "datasets_app"]
 
 app = typer.Typer(name="newfound", no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 app.add_typer(datasets_app, name="datasets")
-for command in (fit, predict, evaluate, report, info, reproduce, demo):
+for command in (audit, fit, predict, evaluate, report, info, reproduce, demo):
     app.command()(command)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from newfound.auditing import Audit
     from newfound.runs import Listener
 
 BAD_INPUT = 2
@@ -39,6 +40,16 @@ def console_for(as_json: bool) -> "Console":
 
 def print_json(content: Any) -> None:
     typer.echo(json.dumps(content))
+
+
+def print_audit(console: "Console", found: "Audit") -> None:
+    """The answer first, in bold."""
+    from newfound.auditing import sentences
+
+    first, *others = sentences(found)
+    console.print(first, style="bold", markup=False, soft_wrap=True)
+    for sentence in others:
+        console.print(sentence, markup=False, soft_wrap=True)
 
 
 @contextmanager

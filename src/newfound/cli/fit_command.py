@@ -10,6 +10,19 @@ import typer
 from newfound.cli.console import AsJson, clear_errors, console_for, keep_compiled_programs, listener_on, print_json
 from newfound.cli.option_values import Masking, number_or_auto, observed_labels, one_of
 from newfound.cli.run_commands import print_summary, summary_of
+from newfound.cli.source_options import (
+    ByGroup,
+    Categorical,
+    Hide,
+    Id,
+    Ignore,
+    Keep,
+    Label,
+    LabelFile,
+    Seed,
+    Source,
+    read_source,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,32 +30,21 @@ if TYPE_CHECKING:
     from newfound.data import Dataset
     from newfound.runs import Run
 
-Source = Annotated[str, typer.Argument(help="A table, NumPy file, folder of images, or the name of a data set.")]
 Out = Annotated[Path, typer.Option(help="Folder for the run.")]
-Label = Annotated[str | None, typer.Option(help="The column that holds the labels; empty cells are unlabelled.")]
-LabelFile = Annotated[str | None, typer.Option(help="A file of labels, for images or arrays.")]
-Id = Annotated[str | None, typer.Option(help="The column that names the rows.")]
-Ignore = Annotated[list[str] | None, typer.Option(help="A column to drop; may be given several times.")]
-Categorical = Annotated[
-    list[str] | None, typer.Option(help="A column of numbers to read as categories; may be given several times.")
-]
 Group = Annotated[
     str | None, typer.Option(help="The column that names each row's person, site or machine (har: subject).")
 ]
 NNew = Annotated[str, typer.Option(help="How many new classes: a number, or auto to find it.")]
 Model = Annotated[str, typer.Option(help="gmdgm, or the name of a baseline such as ssvae.")]
-Hide = Annotated[str | None, typer.Option(help="Hide all labels of these classes: 5-9 or cat,dog.")]
-Keep = Annotated[
-    str | None, typer.Option(help="Keep only this share (20%) or number (10) of the labels of each class.")
-]
-ByGroup = Annotated[bool, typer.Option("--by-group", help="Keep the labels of whole groups (har: people).")]
 Epochs = Annotated[str, typer.Option(help="Passes over the data: a number, or auto.")]
 NInit = Annotated[int, typer.Option(min=1, help="Restarts; the one with the best validation ELBO is used.")]
-Seed = Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")]
 Likelihood = Annotated[
     str, typer.Option(help="auto, or the name of a likelihood such as gaussian or bernoulli (min-max scaled).")
 ]
 MinStd = Annotated[float, typer.Option(min=0, help="Drop columns that vary less (the paper's images: 0.1).")]
+WithAudit = Annotated[
+    bool, typer.Option("--audit/--no-audit", help="Tell how far to trust the answer: hide each known class in turn.")
+]
 Replace = Annotated[bool, typer.Option("--replace", help="Write over an earlier run.")]
 
 
@@ -65,6 +67,7 @@ def fit(
     seed: Seed = 0,
     likelihood: Likelihood = "auto",
     min_std: MinStd = 0.0,
+    with_audit: WithAudit = True,
     replace: Replace = False,
     as_json: AsJson = False,
 ) -> None:
@@ -82,9 +85,15 @@ def fit(
     with clear_errors():
         _check(out, replace, model, likelihood)
         settings = _settings(n_new, epochs, n_init, seed, likelihood, min_std)
-        dataset = _read(console, source, label, id, ignore, labels, categorical, group)
+        dataset = read_source(console, source, label, id, ignore, labels, categorical, group)
         masking = Masking(hide, keep, by_group, seed)
-        options = {"model": model, "settings": settings, "replace": replace, "uses_groups": group is not None}
+        options = {
+            "model": model,
+            "settings": settings,
+            "replace": replace,
+            "with_audit": with_audit,
+            "uses_groups": group is not None,
+        }
         run = _fit(console, dataset, out, source, masking, **options)
     if as_json:
         print_json(summary_of(run))
@@ -114,26 +123,6 @@ def _settings(n_new: str, epochs: str, n_init: int, seed: int, likelihood: str, 
         "likelihood": likelihood,
         "config": Config().replace(min_std=min_std),
     }
-
-
-def _read(
-    console: "Console",
-    source: str,
-    label: str | None,
-    id: str | None,
-    ignore: list[str] | None,
-    labels: str | None,
-    categorical: list[str] | None,
-    group: str | None,
-) -> "Dataset":
-    """Read the data and print its preprocessing log."""
-    from newfound.data import read_dataset
-
-    with console.status(f"reading {source} …"):
-        dataset = read_dataset(source, label, id, ignore or [], labels, categorical=categorical or [], group=group)
-    for sentence in dataset.log:
-        console.print(f"· {sentence}", markup=False, soft_wrap=True)
-    return dataset
 
 
 def _fit(console: "Console", dataset: "Dataset", out: Path, source: str, masking: Masking, **options: Any) -> "Run":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from newfound.cli.console import AsJson, RunArgument, clear_errors, console_for, print_json, table_with
+from newfound.cli.console import AsJson, RunArgument, clear_errors, console_for, print_audit, print_json, table_with
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +38,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
     with clear_errors():
         opened = open_run(run)
         if as_json:
-            print_json(opened.description | _classes(opened))
+            print_json(opened.description | _audit(opened) | _classes(opened))
             return
         about = opened.description
         lines = [
@@ -53,7 +53,8 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
 
 def summary_of(run: "Run") -> dict[str, Any]:
     """A run in a few numbers, for machines."""
-    return {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder)} | _classes(run)
+    about = {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder)}
+    return about | _audit(run) | _classes(run)
 
 
 def print_summary(console: "Console", run: "Run") -> None:
@@ -61,6 +62,8 @@ def print_summary(console: "Console", run: "Run") -> None:
     from rich.markup import escape
 
     console.print(headline(run.description), style="bold")
+    if run.audit is not None:
+        print_audit(console, run.audit)
     table = table_with("class", "", "rows", "labels", "mean probability", right=("rows", "labels", "mean probability"))
     for c in run.classes:
         confidence = "" if c.confidence is None else f"{c.confidence:.2f}"
@@ -88,6 +91,10 @@ def headline(about: dict[str, Any]) -> str:
         if about["n_new"]
         else f"No new class{could_be}"
     )
+
+
+def _audit(run: "Run") -> dict[str, Any]:
+    return {"audit": None if run.audit is None else run.audit.to_json()}
 
 
 def _classes(run: "Run") -> dict[str, Any]:

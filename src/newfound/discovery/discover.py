@@ -28,6 +28,7 @@ class Discovery(NamedTuple):
     tree: ClassTree  # of the fragments of new rows
     labels: np.ndarray  # of every row: a known class's code, or n_known + its fragment
     targets: np.ndarray  # (rows, known classes and fragments): how probable each is for each row
+    p_new: np.ndarray  # P(new) of every row, out of fold where it has a label; also where no new class was found
     is_sure: np.ndarray  # of every row: whether it belongs to its class more probably than not
     evidence: Evidence | None  # of each new class, largest first; None without labels
     selection: Selection | None  # whether labels look selected at random, where there are any
@@ -36,6 +37,12 @@ class Discovery(NamedTuple):
     def group(self) -> np.ndarray:
         """The new class of each fragment, 0, 1, …, the largest first."""
         return self.tree.cut(self.n_new)
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Of every row: a known class's code, or n_known + its new class."""
+        n_known = self.targets.shape[1] - self.tree.n_fragments
+        return np.append(np.arange(n_known), n_known + self.group)[self.labels]
 
 
 def discover(
@@ -159,7 +166,8 @@ def _discovery(
     evidence = missing_labels(nodes, inside, tree.cut(n_new)[fragment[inside]]) if n_known and n_new else None
     answer = answers(targets, labels, n_known)
     sure = is_sure(targets, answer, tree.cut(n_new))
-    return Discovery(n_new, n_range, tree, answer, targets, sure, evidence, None)
+    p_new = 1 - probabilities.sum(axis=1)
+    return Discovery(n_new, n_range, tree, answer, targets, p_new, sure, evidence, None)
 
 
 def _by_communities(

@@ -42,6 +42,7 @@ def content_of(run: Run) -> ReportContent:
         history=run.history,
         versions=about["versions"] | {"newfound": about["newfound"]},
         calibration=_calibration(about["calibration"]),
+        audit=run.audit,
         evaluation=evaluate_run(run),
     )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from newfound.auditing import Audit
 from newfound.evaluation import Evaluation
 from newfound.runs.class_summaries import ClassSummary
 
@@ -89,4 +90,5 @@ class ReportContent:
     command: str  # to repeat the run
     selection: dict[str, Any] | None = None  # whether labels look selected at random
     calibration: Calibration | None = None
+    audit: Audit | None = None  # whether there are classes that nobody labelled
     evaluation: Evaluation | None = None  # of predicted classes, where true ones are known

@@ -11,6 +11,7 @@ from jinja2 import Environment, StrictUndefined
 
 from newfound.files import replace_file
 from newfound.report.assemble import content_of
+from newfound.report.audit_block import audit_block
 from newfound.report.cards import cards, signed
 from newfound.report.charts import charts
 from newfound.report.confusion import confusion, metrics
@@ -37,6 +38,7 @@ def render(content: ReportContent) -> str:
         content=content,
         facts=facts(content),
         summary=summary(content),
+        audit=None if content.audit is None else audit_block(content.audit),
         cards=cards(content),
         matrix=confusion(content),
         metrics=metrics(content),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.report.content import Calibration, ClassContent, ReportContent
-from newfound.wording import FEW_LABELS, count, if_few_labels, short_list
+from newfound.wording import FEW_LABELS, count, if_few_labels, percent, short_list
 
 MAX_NAMES = 8  # in a sentence
 MIN_AGREEMENT = 0.98  # of the network with what was discovered
@@ -41,17 +41,6 @@ def number(value: float, spread: float) -> str:
     text = f"{value:,.{max(digits, 0)}f}" if is_plain else f"{value:.1e}"
     is_zero = not text.strip("-0.,")
     return text.lstrip("-") if is_zero else text.replace("-", "−")
-
-
-def percent(share: float | None) -> str:
-    """A share, or a dash where there is none; only a certainty is written as 0% or 100%."""
-    if share is None or not math.isfinite(share):
-        return "–"
-    if 0 < share < 0.01:
-        return "<1%"
-    if 0.99 < share < 1:
-        return f"{math.floor(share * 1000) / 10:.1f}%"
-    return f"{share:.0%}"
 
 
 def shorten(name: object, longest: int = MAX_NAME_LENGTH) -> str:

@@ -3,6 +3,7 @@
     run.json             settings, seeds, versions, source, fingerprint, schema and preprocessing log of the data
     model/               the fitted model (newfound.load)
     classes.json         each class with its components, size and confidence
+    audit.json           whether there are classes nobody labelled, and how far to trust it; may be missing
     predictions.parquet  every row: id, class, probability, P(new), component, entropy, observed label; also as CSV
     disagreements.csv    rows whose observed label is not the predicted class; the label itself is never changed
     history.parquet      every term of the objective over time
@@ -24,6 +25,7 @@ from typing import Any
 from uuid import uuid4
 
 from newfound import __version__
+from newfound.auditing import Audit
 from newfound.classes import Classes
 from newfound.data import Schema
 from newfound.errors import DataError
@@ -32,6 +34,7 @@ from newfound.runs.columnar import Columns, read_parquet, read_tensors
 
 FORMAT = 2
 DESCRIPTION = "run.json"
+AUDIT = "audit.json"
 UNFINISHED = ".unfinished-"
 
 
@@ -62,6 +65,12 @@ class Run:
     def class_map(self) -> Classes:
         """Which components belong to which class, without loading the model; names are text."""
         return classes_from(self.classes)
+
+    @property
+    def audit(self) -> Audit | None:
+        """Whether there are classes that nobody labelled; None where that was not asked."""
+        path = self.folder / AUDIT
+        return Audit.from_json(json.loads(path.read_text())) if path.is_file() else None
 
     @property
     def predictions(self) -> Columns:

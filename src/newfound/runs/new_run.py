@@ -5,11 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from newfound.auditing import Audit, Given, audit_rows
+from newfound.config import Config
 from newfound.data import Dataset
-from newfound.labels import Labels
+from newfound.labels import UNLABELLED, Labels
+from newfound.progress import step_bar
 from newfound.runs.folder import Run, check_out, made_whole, unfinished_folders
 from newfound.runs.listener import SILENT, Listener
-from newfound.runs.writing import Origin, fill_run, leave_as_is
+from newfound.runs.writing import Origin, fill_run, leave_as_is, write_audit
 
 
 def fit_run(
@@ -22,6 +25,7 @@ def fit_run(
     observed: Labels | None = None,
     replace: bool = False,
     uses_groups: bool = False,
+    with_audit: bool = False,
     listener: Listener = SILENT,
     finish: Callable[[Run], object] = leave_as_is,
 ) -> Run:
@@ -34,9 +38,11 @@ def fit_run(
     _note_unfinished(out, listener)
     estimator = estimator_for(dataset, model, settings)
     with made_whole(out) as building:
-        groups = dataset.groups if uses_groups else None
-        _fit(estimator, dataset, dataset.labels if observed is None else observed, groups, listener)
+        labels = dataset.labels if observed is None else observed
+        _fit(estimator, dataset, labels, dataset.groups if uses_groups else None, listener)
         run = fill_run(building, estimator, dataset, origin, observed, listener)
+        if with_audit:
+            _audit(building, estimator, dataset, labels.observed(), listener)
         finish(run)
     return Run(out, run.description)
 
@@ -60,6 +66,31 @@ def _fit(estimator: Any, dataset: Dataset, labels: Labels, groups: Any, listener
         estimator.fit(dataset.X, labels, groups)
     for warning in caught:
         listener.note(str(warning.message))
+
+
+def _audit(folder: Path, estimator: Any, dataset: Dataset, labels: Labels, listener: Listener) -> None:
+    """Nothing where there is nothing to ask, or where a missing label is said to mean nothing."""
+    if not labels.n_labelled or not labels.n_unlabelled or estimator.pu_weight == 0:
+        return
+    listener.stage("hiding each known class in turn")
+    try:
+        write_audit(folder, audit_of(estimator, dataset, labels))
+    except KeyboardInterrupt:
+        listener.note("The audit was interrupted and is left out; the fit is kept.")
+
+
+def audit_of(estimator: Any, dataset: Dataset, labels: Labels) -> Audit:
+    """An audit of the rows that an estimator was fitted on, with what it discovered."""
+    from newfound.fitting import rows_of
+
+    fitted = estimator.fitted_
+    codes = labels.codes.copy()
+    codes[fitted.validation_indices] = UNLABELLED
+    given = None if fitted.discovery is None else Given(fitted.discovery, codes)
+    rows = rows_of(dataset.X, fitted.preprocessing, dataset.image_shape)
+    settings = (estimator.config or Config()).initialisation
+    with step_bar(estimator.verbose, "audit") as show:
+        return audit_rows(rows, labels, settings, fitted.restarts[0].seed, show=show, given=given)
 
 
 def _note_unfinished(out: Path, listener: Listener) -> None:

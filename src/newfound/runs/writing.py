@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from newfound import __version__
+from newfound.auditing import Audit
 from newfound.data import Dataset
 from newfound.labels import Labels
 from newfound.runs.class_summaries import summarise_classes, to_json
 from newfound.runs.columnar import Columns, write_csv, write_parquet, write_tensors
 from newfound.runs.examples import choose_examples
-from newfound.runs.folder import DESCRIPTION, FORMAT, Run, made_whole
+from newfound.runs.folder import AUDIT, DESCRIPTION, FORMAT, Run, made_whole
 from newfound.runs.listener import SILENT, Listener
 from newfound.runs.predictions import disagreements, predict_table
 from newfound.runs.scoring import validation_calibration
@@ -73,6 +74,10 @@ def fill_run(
     description = _describe(model, dataset, table) | asdict(origin)
     (folder / DESCRIPTION).write_text(json.dumps(description, indent=1, default=_plain))
     return Run(folder, json.loads((folder / DESCRIPTION).read_text()))
+
+
+def write_audit(folder: Path, audit: Audit) -> None:
+    (folder / AUDIT).write_text(json.dumps(audit.to_json(), indent=1))
 
 
 def _write_predictions(folder: Path, table: Columns) -> None:

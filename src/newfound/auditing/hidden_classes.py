@@ -1,0 +1,111 @@
+"""Each known class hidden in turn: a check that needs no label of what is really new."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from newfound.auditing.audit_record import HiddenClass
+from newfound.auditing.verdict import Verdict, judge
+from newfound.config import Initialisation
+from newfound.discovery import Discovery, discover
+from newfound.initialisation import Images, Rows, feature_sets
+from newfound.labels import UNLABELLED, Labels
+
+Discover = Callable[[np.ndarray, int], Discovery]  # from codes of labels and the number of known classes
+
+
+class Sample(NamedTuple):
+    """Rows on which discovery is repeated: their labels, and discovery as a function of labels alone."""
+
+    labels: Labels
+    discover: Discover
+
+
+def take_sample(rows: Rows, labels: Labels, chosen: np.ndarray, settings: Initialisation, seed: int) -> Sample:
+    """The chosen rows; their graph is computed once for all labels that are tried."""
+    some = rows if len(chosen) == len(labels) else take(rows, chosen)
+    space = feature_sets(some, settings, seed)
+
+    def discover_with(codes: np.ndarray, n_known: int) -> Discovery:
+        return discover(some, codes, n_known, settings, seed, space=space)
+
+    return Sample(labels.take(chosen).observed(), discover_with)
+
+
+def sample_rows(codes: np.ndarray, max_rows: int, seed: int) -> np.ndarray:
+    """Positions of rows: all that are labelled, up to half of what is allowed, and unlabelled ones for the rest.
+
+    Both are drawn at random, so that labels stay as dense in one class as in another.
+    """
+    if len(codes) <= max_rows:
+        return np.arange(len(codes))
+    order = np.random.default_rng(seed).permutation(len(codes))
+    labelled, unlabelled = order[codes[order] != UNLABELLED], order[codes[order] == UNLABELLED]
+    n_labelled = max(max_rows // 2, max_rows - len(unlabelled))
+    labelled = labelled[:n_labelled]
+    return np.sort(np.concatenate([labelled, unlabelled[: max_rows - len(labelled)]]))
+
+
+def take(rows: Rows, chosen: np.ndarray) -> Rows:
+    """Some of the rows."""
+    images = None if rows.images is None else Images(rows.images.pixels[chosen], rows.images.shape)
+    latent = None if rows.latent is None else rows.latent[chosen]
+    return Rows(rows.X[chosen], rows.scaling, images, latent)
+
+
+def hide(sample: Sample, code: int) -> HiddenClass:
+    """Discovery without the labels of one class, and what it made of the rows that carried them."""
+    labels = sample.labels
+    n_known = len(labels.classes) - 1
+    others = np.delete(np.arange(n_known + 1), code)
+    position = np.full(n_known + 2, UNLABELLED)
+    position[others] = np.arange(n_known)
+    codes = position[labels.codes]
+    return compare(sample.discover(codes, n_known), labels, code, others)
+
+
+def compare(found: Discovery, labels: Labels, code: int, others: np.ndarray) -> HiddenClass:
+    """What was found without the labels of class `code`, against those labels."""
+    own = labels.codes == code
+    answer, n_known = found.labels[own], len(others)
+    called = np.bincount(answer[answer < n_known], minlength=n_known)
+    top = int(called.argmax())
+    return HiddenClass(
+        name=str(labels.classes[code]),
+        n_labels=int(own.sum()),
+        found_share=float(np.mean(answer >= n_known)),
+        called=str(labels.classes[others[top]]) if called[top] else None,
+        called_share=float(called[top] / own.sum()),
+        f1=_best_f1(found, labels, own, n_known),
+        auroc=_auroc(found.p_new, own, labels.is_labelled & ~own),
+    )
+
+
+def _best_f1(found: Discovery, labels: Labels, own: np.ndarray, n_known: int) -> float:
+    """Of the hidden class with a new one, on labelled rows; those of other classes are judged out of fold."""
+    if found.n_new == 0:
+        return 0.0
+    new = found.targets[:, n_known:]
+    group = np.where(new.sum(axis=1) > 0.5, found.group[new.argmax(axis=1)], UNLABELLED)
+    group[own] = np.maximum(found.classes[own] - n_known, UNLABELLED)
+    scores = [
+        2 * np.sum(own & (group == k)) / (own.sum() + np.sum(labels.is_labelled & (group == k)))
+        for k in range(found.n_new)
+    ]
+    return float(max(scores))
+
+
+def _auroc(p_new: np.ndarray, hidden: np.ndarray, known: np.ndarray) -> float:
+    """The probability that a row of the hidden class has a higher P(new) than one of a known class."""
+    from sklearn.metrics import roc_auc_score
+
+    rows = np.flatnonzero(hidden | known)
+    return float(roc_auc_score(hidden[rows], p_new[rows]))
+
+
+def with_random_labels(sample: Sample, settings: Initialisation, seed: int) -> Verdict:
+    """The verdict where the same labels are handed out to random rows: no class is without any, so none may be seen."""
+    codes = np.random.default_rng(seed).permutation(sample.labels.codes)
+    n_known = len(sample.labels.classes)
+    return judge(sample.discover(codes, n_known), codes, n_known, settings)

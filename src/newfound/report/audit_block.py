@@ -1,0 +1,47 @@
+"""What the first screen says of the classes that nobody labelled."""
+
+from typing import NamedTuple
+
+from newfound.auditing import FEW_LABELS, Audit, HiddenClass, headline, hidden_sentence, trust
+from newfound.wording import count, percent
+
+
+class Line(NamedTuple):
+    """A known class that was hidden."""
+
+    name: str
+    width: float  # of its bar, in per cent
+    share: str  # found again
+    rest: str  # what the others were called
+    sentence: str
+    is_found: bool
+
+
+class AuditBlock(NamedTuple):
+    """The answer, then how far to trust it."""
+
+    headline: str
+    trust: str
+    lines: list[Line]
+    notes: str
+
+
+def audit_block(audit: Audit) -> AuditBlock:
+    """An audit as the page shows it."""
+    said = trust(audit)
+    lines = [_line(hidden) for hidden in audit.hidden]
+    first, others = (said[0], said[1 + len(lines) :]) if lines else ("", said)
+    return AuditBlock(headline(audit), f"{first.removesuffix('.')}:", lines, " ".join([*others, *audit.notes]))
+
+
+def _line(hidden: HiddenClass) -> Line:
+    called = f"{percent(hidden.called_share)} called {hidden.called}" if hidden.called is not None else ""
+    few = f"{count(hidden.n_labels, 'label')} only" if hidden.n_labels < FEW_LABELS else ""
+    return Line(
+        name=hidden.name,
+        width=round(100 * hidden.found_share, 1),
+        share=percent(hidden.found_share),
+        rest=" · ".join(filter(None, (called, few))),
+        sentence=hidden_sentence(hidden),
+        is_found=hidden.is_found,
+    )
