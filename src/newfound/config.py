@@ -163,6 +163,14 @@ class Initialisation(Settings):
     min_new_share: float = setting(
         1 / 3, "of the size of a known class: smaller new groups join the one they are linked with most", Number(0, 1)
     )
+    # Small tables: the mixture of Gaussians
+    mixture_max_rows: int = setting(1_000, "tables up to this size are given to the mixture, not the graph", COUNT)
+    mixture_rows_per_column: int = setting(
+        10, "rows that the mixture needs for each column; with fewer it sees principal components", COUNT
+    )
+    new_class_valley: float = setting(
+        0.5, "the density between two new classes of the mixture, over that at their means, is less", Number(0, 1)
+    )
     # The first clusters
     vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
     kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)
