@@ -26,6 +26,7 @@ class Table(NamedTuple):
     """Rows in decorrelated units of their own, what is uncertain about each of them, and the labels."""
 
     Z: np.ndarray  # (rows, d), zero mean
+    spread: np.ndarray  # (d,): Z · spread are the principal components of the standardised columns
     blur: np.ndarray  # (d, d): the covariance of what rounding hides
     labels: np.ndarray  # codes, UNLABELLED where there is none
     n_known: int
@@ -55,25 +56,28 @@ class Fit(NamedTuple):
     bound: float
 
 
-def make_table(points: np.ndarray, labels: np.ndarray, n_known: int, rows_per_dim: int) -> Table:
+def make_table(
+    points: np.ndarray, labels: np.ndarray, n_known: int, rows_per_dim: int, binary_blur: float = 1 / 12
+) -> Table:
     """Whiten; where columns are many for the rows, keep the leading principal components.
 
-    A value is known to its column's step only (1 for counts, for 0 and 1): it is blurred by as much, or a category that
-    no row of a class has would be infinite evidence. Columns of two values, where blur is all the noise there is, get a
-    standard deviation of half a step.
+    A value is known to its column's step only (1 for counts, for 0 and 1): it is blurred by as much, a variance of 1/12
+    of the step's square, or a category that no row of a class has would be infinite evidence. For columns of two values
+    it is `binary_blur`.
     """
     X = np.asarray(points, float)
     X = X[:, X.std(axis=0) > 1e-6]
     if X.shape[1] == 0:
-        return Table(np.zeros((len(X), 1)), np.eye(1), labels, n_known)
+        return Table(np.zeros((len(X), 1)), np.ones(1), np.eye(1), labels, n_known)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     values = [np.unique(column.round(5)) for column in X.T]
-    variances = [np.diff(v).min() ** 2 / (4 if len(v) == 2 else 12) for v in values]
+    variances = [np.diff(v).min() ** 2 * (binary_blur if len(v) == 2 else 1 / 12) for v in values]
     blur = np.maximum(variances, MIN_BLUR)
     eigenvalues, vectors = np.linalg.eigh(X.T @ X / len(X) + np.diag(blur))
     n_kept = min(X.shape[1], MAX_DIM, max(2, len(X) // rows_per_dim))
-    whiten = (vectors / np.sqrt(eigenvalues))[:, ::-1][:, :n_kept]
-    return Table(X @ whiten, whiten.T @ (blur[:, None] * whiten), labels, n_known)
+    spread = np.sqrt(eigenvalues[::-1][:n_kept])
+    whiten = vectors[:, ::-1][:, :n_kept] / spread
+    return Table(X @ whiten, spread, whiten.T @ (blur[:, None] * whiten), labels, n_known)
 
 
 # ---- the M step ------------------------------------------------------------------------------------------------------
@@ -204,13 +208,18 @@ def iterate(table: Table, responsibilities: np.ndarray, prior: Prior, max_iter: 
     return Fit(responsibilities, prior, evidence_bound(table, responsibilities, of, prior))
 
 
+def labelled_only(table: Table) -> tuple[np.ndarray, Prior]:
+    """Responsibilities of the labelled rows, none of the others, and a prior to begin with."""
+    d = table.Z.shape[1]
+    rows = np.flatnonzero(table.labels != UNLABELLED)
+    start = np.zeros((len(table.labels), table.n_known))
+    start[rows, table.labels[rows]] = 1
+    return start, Prior(d + 12.0, 0.1, np.eye(d))
+
+
 def known_only(table: Table) -> Fit:
     """The mixture without new classes, begun at the labelled rows; without labels, one class of all rows."""
-    n, d = table.Z.shape
-    prior = Prior(d + 12.0, 0.1, np.eye(d))
+    start, prior = labelled_only(table)
     if table.n_known == 0:
-        return iterate(table, np.ones((n, 1)), prior)
-    rows = np.flatnonzero(table.labels != UNLABELLED)
-    start = np.zeros((n, table.n_known))
-    start[rows, table.labels[rows]] = 1
+        return iterate(table, np.ones((len(table.labels), 1)), prior)
     return iterate(table, e_step(table, start, statistics(table, start), prior), prior)

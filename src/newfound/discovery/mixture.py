@@ -24,6 +24,7 @@ from newfound.discovery.gaussians import (
     iterate,
     known_only,
     label_counts,
+    labelled_only,
     log_joint,
     make_table,
     posterior,
@@ -71,19 +72,39 @@ def fit_mixture(
 
     n_new = None finds the number; a number is obeyed, and then the range is that number.
     """
-    table = make_table(points, np.asarray(labels), n_known, settings.mixture_rows_per_column)
+    of_number, of_rows = (
+        make_table(points, np.asarray(labels), n_known, settings.mixture_rows_per_column, blur)
+        for blur in (1 / 4, 1 / 12)
+    )
     if n_new is not None:
-        return MixtureFit(n_new, (n_new, n_new), _of_given_number(table, n_new, settings, seed))
+        return MixtureFit(n_new, (n_new, n_new), _sharpened(of_rows, _of_number(of_number, n_new, settings, seed)))
+    low, found, high = _search(of_number, settings, seed)
+    numbers = _n_new(of_number, low), _n_new(of_number, high)
+    return MixtureFit(_n_new(of_number, found), numbers, _sharpened(of_rows, found.responsibilities))
+
+
+def _search(table: Table, settings: Initialisation, seed: int) -> list[Fit]:
+    """What is found by strict demands, by those of the settings, and by lenient ones."""
     fit = known_only(table)
     candidates = _candidates(table, fit, settings, seed)
     found = []
-    for level in (3, 2, 1):  # strict, as asked, lenient: each goes on where the one before ended
+    for level in (3, 2, 1):  # each goes on where the one before ended
         while _n_new(table, fit) < MAX_NEW and any(c.level >= level for c in candidates):
             fit = _best([c for c in candidates if c.level >= level])
             candidates = _candidates(table, fit, settings, seed)
         found.append(fit)
-    low, n_new, high = (_n_new(table, fit) for fit in found)
-    return MixtureFit(n_new, (low, high), found[1].responsibilities)
+    return found
+
+
+def _sharpened(table: Table, responsibilities: np.ndarray) -> np.ndarray:
+    """Once the number is settled, categories may count in full; a class that would lose all its rows keeps them.
+
+    While it is not, they are blurred more: a category is a group with a gap around it, but seldom a class.
+    """
+    prior = labelled_only(table)[1]
+    ended = iterate(table, responsibilities, prior).responsibilities
+    is_lost = (ended.sum(axis=0) < 0.5) & (responsibilities.sum(axis=0) >= 0.5)
+    return responsibilities if is_lost.any() else ended
 
 
 def prefers_mixture(points: np.ndarray, settings: Initialisation) -> bool:
@@ -96,7 +117,7 @@ def prefers_mixture(points: np.ndarray, settings: Initialisation) -> bool:
     return n_rows <= settings.mixture_max_rows and n_rows >= settings.mixture_rows_per_column * n_columns
 
 
-def _of_given_number(table: Table, n_new: int, settings: Initialisation, seed: int) -> np.ndarray:
+def _of_number(table: Table, n_new: int, settings: Initialisation, seed: int) -> np.ndarray:
     """Responsibilities with as many new classes as are asked for, if need be empty ones."""
     fit = known_only(table)
     if n_new == 0 and table.n_known == 0:
@@ -136,35 +157,43 @@ def _candidates(table: Table, fit: Fit, settings: Initialisation, seed: int) -> 
 
 
 def _places(table: Table, fit: Fit, seed: int) -> list[np.ndarray]:
-    """Rows where a new class may begin: either half of a class, and those that are explained least."""
-    is_free = table.labels == UNLABELLED
-    of = statistics(table, fit.responsibilities)
-    spaces = [*np.linalg.cholesky(np.linalg.inv(covariances(of, fit.prior)))]
-    shared = np.linalg.cholesky(np.linalg.inv(fit.prior.covariance))
-    answer = fit.responsibilities.argmax(axis=1)
-    found = []
-    for y, own in enumerate(spaces):
-        rows = np.flatnonzero(is_free & (answer == y))
-        for space in (own, shared):
-            halves = _halves(table.Z @ space, rows, seed)
+    """Rows without a label where a new class may begin: parts of a class, of all rows, and what is explained least."""
+    free = np.flatnonzero(table.labels == UNLABELLED)
+    plain = table.Z * table.spread
+    shared = table.Z @ np.linalg.cholesky(np.linalg.inv(fit.prior.covariance))
+    answer = fit.responsibilities[free].argmax(axis=1)
+    n_classes = fit.responsibilities.shape[1]
+    found = _parts(plain, free, n_classes + 1, seed)
+    for y in range(n_classes):
+        for space in (plain, shared):
+            halves = _parts(space, free[answer == y], 2, seed)
             found += halves if y < table.n_known else halves[:1]
-    explained = np.logaddexp.reduce(log_joint(table, of, fit.prior), axis=1)
-    free = np.flatnonzero(is_free)
-    order = free[np.argsort(explained[free], kind="stable")]
-    for share in (0.1, 0.25):
-        least = order[: max(1, int(share * len(order)))]
-        found += [least, *_halves(table.Z, least, seed)]
+    for explained, shares in _explained(table, fit):
+        order = free[np.argsort(explained[free], kind="stable")]
+        least = [order[: max(1, int(share * len(order)))] for share in shares]
+        found += [*least, *_parts(plain, least[0], 2, seed)]
     return [rows for rows in found if len(rows)]
 
 
-def _halves(Z: np.ndarray, rows: np.ndarray, seed: int) -> list[np.ndarray]:
-    """Rows cut in two by k-means; nothing where they are too few or all alike."""
+def _explained(table: Table, fit: Fit) -> list[tuple[np.ndarray, tuple[float, ...]]]:
+    """How well each row is explained, by the fit and by the labelled rows alone; and shares of rows to begin with."""
+    joint = log_joint(table, statistics(table, fit.responsibilities), fit.prior)
+    found = [(np.logaddexp.reduce(joint, axis=1), (0.1, 0.25))]
+    if table.n_known:
+        start, prior = labelled_only(table)
+        joint = log_joint(table, statistics(table, start), prior)
+        found.append((np.logaddexp.reduce(joint, axis=1), (0.25, 0.5, 0.75)))
+    return found
+
+
+def _parts(Z: np.ndarray, rows: np.ndarray, n_parts: int, seed: int) -> list[np.ndarray]:
+    """Rows cut by k-means; nothing where they are too few or all alike."""
     from sklearn.cluster import KMeans
 
-    if len(rows) < 4 or np.ptp(Z[rows], axis=0).max() < 1e-9:
+    if len(rows) < 2 * n_parts or len(np.unique(Z[rows].round(9), axis=0)) < n_parts:
         return []
-    half = KMeans(2, n_init=2, random_state=seed).fit_predict(Z[rows])
-    return [rows[half == 0], rows[half == 1]]
+    part = KMeans(n_parts, n_init=2, random_state=seed).fit_predict(Z[rows])
+    return [rows[part == i] for i in range(n_parts)]
 
 
 # ---- whether to believe in it ----------------------------------------------------------------------------------------
@@ -262,13 +291,13 @@ def _is_division(table: Table, old: Fit, new: Fit, settings: Initialisation, see
 def _gain_of_division(table: Table, fit: Fit, y: int, seed: int) -> float:
     """How much the bound would rise, for each row of a class, if it were two."""
     rows = np.flatnonzero(fit.responsibilities[:, y] > 0.5)
-    alone = Table(table.Z[rows], table.blur, np.full(len(rows), UNLABELLED), 0)
+    alone = Table(table.Z[rows], table.spread, table.blur, np.full(len(rows), UNLABELLED), 0)
     whole = np.ones((len(rows), 1))
     of = statistics(alone, whole)
     gains = [0.0]
     for covariance in (covariances(of, fit.prior)[0], fit.prior.covariance):
         space = np.linalg.cholesky(np.linalg.inv(covariance))
-        for half in _halves(alone.Z @ space, np.arange(len(rows)), seed)[:1]:
+        for half in _parts(alone.Z @ space, np.arange(len(rows)), 2, seed)[:1]:
             split = np.eye(2)[np.isin(np.arange(len(rows)), half).astype(int)]
             for _ in range(15):
                 split = e_step(alone, split, statistics(alone, split), fit.prior)
