@@ -221,6 +221,15 @@ def test_small_tables_of_few_columns_are_the_mixtures():
     assert not prefers_mixture(np.zeros((5_000, 5)), SETTINGS)
 
 
+def test_known_classes_that_are_no_gaussians_are_left_to_the_graph():
+    X, truth = correlated(200, k=2)
+    X[truth == 0] *= np.where(np.arange(100) % 3, 0.05, 1.0)[:, None]  # two thirds of a class in one point, nearly
+    fit = fit_mixture(X, some_labels(truth, (0, 1)), 2, SETTINGS, seed=0)
+    smooth = fit_mixture(correlated(200, k=2)[0], some_labels(truth, (0, 1)), 2, SETTINGS, seed=0)
+    assert not prefers_mixture(X, SETTINGS, fit)
+    assert prefers_mixture(X, SETTINGS, smooth)
+
+
 def test_statistics_of_an_empty_class_are_finite():
     table = a_table()
     of = gaussians.statistics(table, np.hstack([random_responsibilities(table, 0), np.zeros((60, 1))]))

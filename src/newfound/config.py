@@ -165,8 +165,9 @@ class Initialisation(Settings):
     )
     # Small tables: the mixture of Gaussians
     mixture_max_rows: int = setting(1_000, "tables up to this size are given to the mixture, not the graph", COUNT)
-    mixture_rows_per_column: int = setting(
-        10, "rows that the mixture needs for each column; with fewer it sees principal components", COUNT
+    mixture_rows_per_column: int = setting(10, "rows of the mixture for each principal component that it sees", COUNT)
+    mixture_max_roughness: float = setting(
+        0.5, "nats a row that a known class may gain as two Gaussians before the graph is preferred", Number(0)
     )
     new_class_valley: float = setting(
         0.5, "the density between two new classes of the mixture, over that at their means, is less", Number(0, 1)

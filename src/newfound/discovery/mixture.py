@@ -43,6 +43,7 @@ class MixtureFit(NamedTuple):
     n_new: int
     n_new_range: tuple[int, int]
     probabilities: np.ndarray  # (rows, known classes + new ones); given, for a row without a label, that it has none
+    roughness: float  # nats a row that the least Gaussian known class would gain if it were two Gaussians; 0 for none
 
 
 class Demands(NamedTuple):
@@ -77,10 +78,13 @@ def fit_mixture(
         for blur in (1 / 4, 1 / 12)
     )
     if n_new is not None:
-        return MixtureFit(n_new, (n_new, n_new), _sharpened(of_rows, _of_number(of_number, n_new, settings, seed)))
-    low, found, high = _search(of_number, settings, seed)
-    numbers = _n_new(of_number, low), _n_new(of_number, high)
-    return MixtureFit(_n_new(of_number, found), numbers, _sharpened(of_rows, found.responsibilities))
+        found = _of_number(of_number, n_new, settings, seed)
+        low, high = n_new, n_new
+    else:
+        fewest, found, most = _search(of_number, settings, seed)
+        low, n_new, high = (_n_new(of_number, fit) for fit in (fewest, found, most))
+    probabilities = _sharpened(of_rows, found.responsibilities)
+    return MixtureFit(n_new, (low, high), probabilities, _roughness(of_number, found, seed))
 
 
 def _search(table: Table, settings: Initialisation, seed: int) -> list[Fit]:
@@ -107,18 +111,20 @@ def _sharpened(table: Table, responsibilities: np.ndarray) -> np.ndarray:
     return responsibilities if is_lost.any() else ended
 
 
-def prefers_mixture(points: np.ndarray, settings: Initialisation) -> bool:
-    """Whether the mixture should answer, rather than the graph: few rows, and enough of them for each column.
+def prefers_mixture(points: np.ndarray, settings: Initialisation, fit: MixtureFit | None = None) -> bool:
+    """Whether the mixture should answer, rather than the graph.
 
-    The rule looks at nothing but the table's shape. Hiding a known class tells the two apart where one of them is bad,
-    but on tables this small both find it again.
+    It should for few rows, if they are at least as many as the entries of a covariance matrix, and, once it is fitted,
+    if the known classes look like Gaussians. Hiding a known class does not tell the two apart on tables this small:
+    both find it again.
     """
     n_rows, n_columns = points.shape
-    return n_rows <= settings.mixture_max_rows and n_rows >= settings.mixture_rows_per_column * n_columns
+    is_small = n_columns**2 <= n_rows <= settings.mixture_max_rows
+    return is_small and (fit is None or fit.roughness <= settings.mixture_max_roughness)
 
 
-def _of_number(table: Table, n_new: int, settings: Initialisation, seed: int) -> np.ndarray:
-    """Responsibilities with as many new classes as are asked for, if need be empty ones."""
+def _of_number(table: Table, n_new: int, settings: Initialisation, seed: int) -> Fit:
+    """As many new classes as are asked for, if need be empty ones."""
     fit = known_only(table)
     if n_new == 0 and table.n_known == 0:
         raise ValueError("There is no class: no label is known and n_new is 0. Ask for one new class or more.")
@@ -126,9 +132,10 @@ def _of_number(table: Table, n_new: int, settings: Initialisation, seed: int) ->
         candidates = _candidates(table, fit, settings, seed)
         if not candidates:
             n_missing = n_new - _n_new(table, fit)
-            return np.hstack([fit.responsibilities, np.zeros((len(table.labels), n_missing))])
+            empty = np.zeros((len(table.labels), n_missing))
+            return fit._replace(responsibilities=np.hstack([fit.responsibilities, empty]))
         fit = _best([c for c in candidates if c.level >= 2] or candidates)
-    return fit.responsibilities
+    return fit
 
 
 def _n_new(table: Table, fit: Fit) -> int:
@@ -178,7 +185,7 @@ def _places(table: Table, fit: Fit, seed: int) -> list[np.ndarray]:
 def _explained(table: Table, fit: Fit) -> list[tuple[np.ndarray, tuple[float, ...]]]:
     """How well each row is explained, by the fit and by the labelled rows alone; and shares of rows to begin with."""
     joint = log_joint(table, statistics(table, fit.responsibilities), fit.prior)
-    found = [(np.logaddexp.reduce(joint, axis=1), (0.1, 0.25))]
+    found: list[tuple[np.ndarray, tuple[float, ...]]] = [(np.logaddexp.reduce(joint, axis=1), (0.1, 0.25))]
     if table.n_known:
         start, prior = labelled_only(table)
         joint = log_joint(table, statistics(table, start), prior)
@@ -271,7 +278,7 @@ def _valley_between(counts: np.ndarray, means: np.ndarray, covariance: np.ndarra
     pooled = np.tensordot(counts / counts.sum(), covariance, axes=1)
     direction = np.linalg.solve(pooled, means[1] - means[0])
     centres, stds = means @ direction, np.sqrt(np.einsum("i,kij,j->k", direction, covariance, direction)) + 1e-12
-    between = np.linspace(*centres, 65)[:, None]
+    between = np.linspace(centres[0], centres[1], 65)[:, None]
     density = (counts / stds * np.exp(-(((between - centres) / stds) ** 2) / 2)).sum(axis=1)
     return float(density.min() / min(density[0], density[-1]))
 
@@ -284,8 +291,11 @@ def _is_division(table: Table, old: Fit, new: Fit, settings: Initialisation, see
     if sizes[n_known:].min() < settings.min_new_share * usual:
         return False
     parent = (new.responsibilities[:, -1] @ old.responsibilities).argmax()
-    needed = max([0.0, *(_gain_of_division(table, old, y, seed) for y in range(n_known))])
-    return new.bound - old.bound > needed * old.responsibilities[:, parent].sum()
+    return new.bound - old.bound > _roughness(table, old, seed) * old.responsibilities[:, parent].sum()
+
+
+def _roughness(table: Table, fit: Fit, seed: int) -> float:
+    return max([0.0, *(_gain_of_division(table, fit, y, seed) for y in range(table.n_known))])
 
 
 def _gain_of_division(table: Table, fit: Fit, y: int, seed: int) -> float:
