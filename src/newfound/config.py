@@ -155,8 +155,9 @@ class Initialisation(Settings):
         0.05, "agreement with the labels that a step of an octave must gain", Number(0, 1)
     )
     resolution_tolerance: float = setting(
-        0.05, "resolutions that agree with the labels nearly as well give the range of the number", Number(0, 1)
+        0.1, "resolutions that agree with the labels nearly as well have a say in the number, too", Number(0, 1)
     )
+    range_share: float = setting(0.1, "of what they say together: a number with as much is in the range", Number(0, 1))
     new_class_p: float = setting(
         0.01, "a group is new if as few labels as it holds have a smaller probability, were it known", Number(0, 1)
     )
@@ -188,6 +189,15 @@ class Initialisation(Settings):
     audit_min_labels: int = setting(5, "labels of a class that is hidden", COUNT)
     audit_p_yes: float = setting(0.01, "labels so few have a smaller probability, for the verdict yes", Number(0, 1))
     audit_p_perhaps: float = setting(0.05, "the same, for the verdict perhaps", Number(0, 1))
+    # Small tables: the mixture of Gaussians
+    mixture_max_rows: int = setting(1_000, "tables up to this size are given to the mixture, not the graph", COUNT)
+    mixture_rows_per_column: int = setting(10, "rows of the mixture for each principal component that it sees", COUNT)
+    mixture_max_roughness: float = setting(
+        0.5, "nats a row that a known class may gain as two Gaussians before the graph is preferred", Number(0)
+    )
+    new_class_valley: float = setting(
+        0.5, "the density between two new classes of the mixture, over that at their means, is less", Number(0, 1)
+    )
     # The first clusters
     vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
     kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)

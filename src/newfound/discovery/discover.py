@@ -9,6 +9,7 @@ from newfound.config import Initialisation
 from newfound.discovery.answers import answers, is_sure, soft_targets
 from newfound.discovery.class_tree import ClassTree, grow_tree, links_between
 from newfound.discovery.communities import communities
+from newfound.discovery.mixture import fit_mixture, prefers_mixture
 from newfound.discovery.new_groups import NO_GROUP, Evidence, Nodes, fragments, missing_labels, new_groups
 from newfound.discovery.resolution import choose_resolutions
 from newfound.discovery.selection import Selection, label_selection
@@ -32,6 +33,7 @@ class Discovery(NamedTuple):
     is_sure: np.ndarray  # of every row: whether it belongs to its class more probably than not
     evidence: Evidence | None  # of each new class, largest first; None without labels
     selection: Selection | None  # whether labels look selected at random, where there are any
+    method: str = "graph"  # or "mixture", for small tables
 
     @property
     def group(self) -> np.ndarray:
@@ -66,46 +68,92 @@ def discover(
     """
     features, graph = space or feature_sets(rows, settings, seed)
     weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
-    resolutions, selection = [settings.resolution], None
+    resolutions, selection = {settings.resolution: 1.0}, None
     probabilities = np.zeros((len(labels), n_known), np.float32)
     if n_known:
         resolutions = choose_resolutions(weights, of_nodes, settings, seed)
         of_groups = None if groups is None else groups[graph.sample]
-        selection = label_selection(weights, of_nodes, of_groups, resolutions[0], settings, seed)
+        selection = label_selection(weights, of_nodes, of_groups, next(iter(resolutions)), settings, seed)
         uses_pu = not selection.is_biased if uses_pu is None else uses_pu
+        if uses_pu and (by_mixture := _by_mixture(rows, labels, n_known, n_new, settings, seed)):
+            return by_mixture._replace(selection=selection)
         if uses_pu or n_new == 0:
             probabilities = estimate_class_probabilities(
                 features, labels, n_known, settings, seed, all_known=n_new == 0
             )
         else:
-            probabilities = _by_communities(features, graph, labels, n_known, resolutions[0], settings, seed)
+            resolution = next(iter(resolutions))
+            probabilities = _by_communities(features, graph, labels, n_known, resolution, settings, seed)
             settings = replace(settings, new_class_p=1.0)
     nodes = Nodes(weights, of_nodes, probabilities[graph.sample])
     fragment, group, n_range = _fragments(nodes, n_new, resolutions, settings, seed)
     return _discovery(graph, nodes, probabilities, labels, fragment, group, n_range)._replace(selection=selection)
 
 
+def _by_mixture(
+    rows: Rows, labels: np.ndarray, n_known: int, n_new: int | None, settings: Initialisation, seed: int
+) -> Discovery | None:
+    """What a mixture of Gaussians finds, if it is the better judge of these rows."""
+    points = rows.scaling.apply(rows.X)
+    if rows.images is not None or n_new == 0 or not prefers_mixture(points, settings):
+        return None
+    found = fit_mixture(points, labels, n_known, settings, seed, n_new)
+    if not prefers_mixture(points, settings, found):
+        return None
+    targets = found.probabilities
+    new = targets[:, n_known:]
+    order = np.append(np.arange(n_known), n_known + np.argsort(-new.sum(axis=0), kind="stable"))
+    targets, new = targets[:, order], targets[:, order[n_known:]]
+    group = np.arange(found.n_new)
+    tree = grow_tree(new.T @ new, new.sum(axis=0), group)
+    answer = answers(targets, labels, n_known)
+    return Discovery(
+        found.n_new,
+        found.n_new_range,
+        tree,
+        answer,
+        targets.astype(np.float32),
+        found.p_new,
+        is_sure(targets, answer, group),
+        found.evidence and Evidence(*(entry[order[n_known:] - n_known] for entry in found.evidence)),
+        None,
+        method="mixture",
+    )
+
+
 def _fragments(
-    nodes: Nodes, n_new: int | None, resolutions: list[float], settings: Initialisation, seed: int
+    nodes: Nodes, n_new: int | None, resolutions: dict[float, float], settings: Initialisation, seed: int
 ) -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
     """The fragment of each node, the new class of each fragment, and the range of the number of classes."""
-    n_nodes = len(nodes.labels)
+    n_nodes, has_labels = len(nodes.labels), nodes.class_probabilities.shape[1] > 0
     if n_new == 0:
         return np.full(n_nodes, NO_GROUP), np.zeros(0, int), (0, 0)
-    has_labels = nodes.class_probabilities.shape[1] > 0
-    if has_labels:
-        group = new_groups(nodes, resolutions[0], settings, seed)
+    if not has_labels:
+        resolution = settings.resolution
+        group = groups_without_labels(nodes.weights, resolution, settings, seed)
+        numbers = numbers_in_samples(nodes.weights, resolution, settings, seed) if n_new is None else []
+        n_range = min([*numbers, int(group.max()) + 1]), max([*numbers, int(group.max()) + 1])
     else:
-        group = groups_without_labels(nodes.weights, settings.resolution, settings, seed)
+        group, resolution, n_range = _most_agreed(nodes, resolutions, settings, seed)
     if n_new is not None:
-        return _obeyed(nodes, group, n_new, resolutions[0], settings, seed)
-    if has_labels:
-        numbers = [int(new_groups(nodes, r, settings, seed).max()) + 1 for r in resolutions[1:]]
-    else:
-        numbers = numbers_in_samples(nodes.weights, settings.resolution, settings, seed)
-    numbers.append(int(group.max()) + 1)
-    fragment = fragments(nodes, group, resolutions[0], settings, seed)
-    return fragment, _of_fragments(fragment, group), (min(numbers), max(numbers))
+        return _obeyed(nodes, group, n_new, resolution, settings, seed)
+    fragment = fragments(nodes, group, resolution, settings, seed)
+    return fragment, _of_fragments(fragment, group), n_range
+
+
+def _most_agreed(
+    nodes: Nodes, resolutions: dict[float, float], settings: Initialisation, seed: int
+) -> tuple[np.ndarray, float, tuple[int, int]]:
+    """The groups of the number that most resolutions find, by weight; the best such resolution; the range.
+
+    A number that holds over many resolutions hangs on none of them.
+    """
+    found = {r: new_groups(nodes, r, settings, seed) for r in resolutions}
+    numbers = {r: int(group.max()) + 1 for r, group in found.items()}
+    say = np.bincount(list(numbers.values()), list(resolutions.values()))
+    best = next(r for r in resolutions if numbers[r] == say.argmax())
+    likely = np.flatnonzero(say >= settings.range_share * say.sum())
+    return found[best], best, (int(likely.min()), int(likely.max()))
 
 
 def _obeyed(

@@ -15,8 +15,10 @@ STEP = 0.5  # octaves between two resolutions
 MOST_OCTAVES = 3.0  # from the usual resolution, either way
 
 
-def choose_resolutions(weights: "csr_array", labels: np.ndarray, settings: Initialisation, seed: int) -> list[float]:
-    """The resolution at which communities agree best with the labels, then those that agree nearly as well.
+def choose_resolutions(
+    weights: "csr_array", labels: np.ndarray, settings: Initialisation, seed: int
+) -> dict[float, float]:
+    """The resolutions at which communities agree with the labels best or nearly so, best first, and each one's weight.
 
     Labels cannot tell when a resolution is too low for the classes that have none. So where several agree alike, the
     one nearest to the usual resolution is taken. Resolutions so far from it that whole agreement would not make up for
@@ -29,9 +31,9 @@ def choose_resolutions(weights: "csr_array", labels: np.ndarray, settings: Initi
             break
         resolution = settings.resolution * 2.0**octaves
         scores[resolution] = agreement(labels, communities(weights, resolution, seed)) - penalty
-    best = max(scores.values())
+    least = max(scores.values()) - settings.resolution_tolerance
     order = sorted(scores, key=lambda r: -scores[r])
-    return [r for r in order if scores[r] >= best - settings.resolution_tolerance]
+    return {r: scores[r] - least for r in order if scores[r] > least}
 
 
 def agreement(labels: np.ndarray, community: np.ndarray) -> float:
