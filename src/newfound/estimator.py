@@ -174,6 +174,18 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         rows = self._generate(np.tile(np.arange(n_components), n_rows), shared, True, rng)
         return rows.reshape(n_rows, n_components, -1)
 
+    def cut(self, n_new: int) -> Self:
+        """The same model with another number of new classes, without a second fit: finer, or joined to fewer.
+
+        `tree_` holds the components of new classes and in which order they join. `labels_`, `predict` and all else
+        follow. This estimator stays as it is.
+        """
+        check_is_fitted(self)
+        check_parameters({"n_new": n_new}, {"n_new": (Number(1, whole=True),)})
+        other = copy.copy(self)
+        other.fitted_ = self.fitted_.cut(n_new)
+        return other
+
     def save(self, folder: str | PathLike) -> None:
         """Write the fitted model to a folder: weights as safetensors, all else as JSON, nothing that can run code."""
         check_is_fitted(self)
@@ -188,6 +200,8 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     n_new_ = property(lambda self: int(self.fitted_.classes.is_new.sum()), doc="How many new classes there are.")
     n_new_range_ = property(lambda self: self.fitted_.n_new_range, doc="The least and the most there could be.")
     selection_ = property(lambda self: self.fitted_.selection, doc="Whether labels look selected at random.")
+    is_sure_ = property(lambda self: self.fitted_.row_is_sure, doc="Of each of these rows, whether its class is sure.")
+    tree_ = property(lambda self: self.fitted_.tree, doc="How components of new classes join (`cut`).")
     is_new_ = property(lambda self: self.fitted_.classes.is_new, doc="One flag for each class.")
     component_class_ = property(lambda self: self.fitted_.classes.component_class, doc="The class of each component.")
     temperature_ = property(lambda self: self.fitted_.temperature, doc="By which log q(y | x) is divided.")
@@ -201,6 +215,16 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     validation_indices_ = property(lambda self: self.fitted_.validation_indices, doc="Rows held out of training.")
     preprocessing_ = property(lambda self: self.fitted_.preprocessing, doc="What was decided about the columns.")
     architecture_ = property(lambda self: self.fitted_.architecture, doc="What was decided about the networks.")
+
+    @property
+    def evidence_(self) -> dict[Any, dict[str, float]]:
+        """Of each new class: its rows, the labels it would hold if it were known, those it holds, and p of so few."""
+        evidence = self.fitted_.class_evidence
+        if evidence is None:
+            return {}
+        columns = evidence._asdict() | {"p_value": evidence.p_value}
+        names = self.classes_[self.is_new_].tolist()
+        return {name: {key: float(of[i]) for key, of in columns.items()} for i, name in enumerate(names)}
 
     @property
     def _classes(self) -> Any:
@@ -297,6 +321,11 @@ class GMDGM(DeepGenerativeClassifier):
     labels_ : the class of each row that was fitted on: its label, else what was discovered (with n_new="auto"; with a
         number, what the model predicts).
     n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be.
+    is_sure_ : whether each row that was fitted on belongs to its class more probably than not; `labels_` has the best
+        class of every row, and those that are not sure may be left out.
+    evidence_ : for each new class its rows, the labels it would hold if it were known, those it holds, and the
+        probability of so few.
+    tree_ : how components of new classes join; `cut` gives a model with more or fewer new classes.
     selection_ : whether labels look selected at random within their classes (grade: "random", "doubtful", "not at
         random" or "too few labels"), and by how much not; None where n_new is given or no row has a label.
     is_new_ : one flag for each class.

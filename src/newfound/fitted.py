@@ -1,6 +1,6 @@
 """What a fit leaves: one frozen record, made by `fit`, written by `save` and read by `load`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Fitted:
     row_is_sure: np.ndarray  # of each of these rows, whether its class is more probable than all others together
     n_new_range: tuple[int, int]  # the number of new classes could also be any of these
     tree: ClassTree | None  # of the new classes' components, where they were discovered
-    evidence: Evidence | None  # why each new class is thought to be one, where labels are missing
+    evidence: Evidence | None  # why each of these components is thought to be new, where labels are missing
     temperature: float  # by which log q(y | x) is divided (`calibration`); 1 where too few labels were held out
     n_held_out_labels: int  # that the temperature rests on
     n_features: int  # columns of X
@@ -38,6 +38,23 @@ class Fitted:
     def labels(self) -> np.ndarray:
         """The class of each row that was fitted on, by name."""
         return self.classes.names[self.classes.component_class[self.row_components]]
+
+    def cut(self, n_new: int) -> "Fitted":
+        """The same model with another number of new classes: the tree of their components, cut elsewhere."""
+        if self.tree is None or self.tree.n_fragments == 0:
+            raise ValueError(
+                "There is no class tree to cut: no new class was discovered. "
+                "Fit again with n_new = 'auto' or a number, and with rows that have no label."
+            )
+        return replace(self, classes=Classes.of_fragments(self.classes.known, self.tree.cut(n_new)))
+
+    @property
+    def class_evidence(self) -> Evidence | None:
+        """Why each new class is thought to be one, in the order of the classes."""
+        if self.evidence is None:
+            return None
+        classes = self.classes
+        return self.evidence.together(classes.component_class[list(classes.new_components)] - classes.n_known)
 
     @property
     def restart(self) -> RestartResult:

@@ -214,14 +214,15 @@ def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult,
     """What is said of the rows that were fitted on: what was discovered, else what the model predicts."""
     classes = data.classes
     n_new = len(classes) - classes.n_known
+    n_new_range, tree, evidence = (n_new, n_new), None, None
     if found is not None:
-        component, is_sure = found.labels, found.is_sure
         n_new_range, tree, evidence = found.n_new_range, found.tree, found.evidence
-    else:
+    if found is not None and found.n_new:
+        component, is_sure = found.labels, found.is_sure
+    else:  # what was found is that there is nothing to find: the classifier knows best
         q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling, temperature), data.X)
         answer = classes.answer(q.astype(float))
         component, is_sure = answer.component, answer.probability > 0.5
-        n_new_range, tree, evidence = (n_new, n_new), None, None
     is_labelled = data.labels != UNLABELLED
     return {
         "row_components": np.where(is_labelled, classes.component_of(data.labels), component).astype(np.int32),

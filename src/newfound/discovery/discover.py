@@ -31,7 +31,7 @@ class Discovery(NamedTuple):
     targets: np.ndarray  # (rows, known classes and fragments): how probable each is for each row
     p_new: np.ndarray  # P(new) of every row, out of fold where it has a label; also where no new class was found
     is_sure: np.ndarray  # of every row: whether it belongs to its class more probably than not
-    evidence: Evidence | None  # of each new class, largest first; None without labels
+    evidence: Evidence | None  # of each fragment; None without labels
     selection: Selection | None  # whether labels look selected at random, where there are any
     method: str = "graph"  # or "mixture", for small tables
 
@@ -211,7 +211,7 @@ def _discovery(
     targets = soft_targets(graph, fragment, tree.n_fragments, probabilities)
     n_known = probabilities.shape[1]
     inside = np.flatnonzero(fragment != NO_GROUP)
-    evidence = missing_labels(nodes, inside, tree.cut(n_new)[fragment[inside]]) if n_known and n_new else None
+    evidence = missing_labels(nodes, inside, fragment[inside]) if n_known and n_new else None
     answer = answers(targets, labels, n_known)
     sure = is_sure(targets, answer, tree.cut(n_new))
     p_new = 1 - probabilities.sum(axis=1)

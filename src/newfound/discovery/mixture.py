@@ -235,8 +235,6 @@ def missing_labels(table: Table, fit: Fit, settings: Initialisation, seed: int) 
     What labels it holds is asked of the labelled rows, each without its own label. It should hold them as often as the
     classes it resembles, were its rows theirs; the frequency of one class leans on that of all.
     """
-    from scipy.stats import binom
-
     n_known = table.n_known
     held = _membership_without_own_label(table, fit, settings, seed)[1][:, n_known:].sum(axis=0)
     joint = log_joint(table, statistics(table, fit.responsibilities), fit.prior)
@@ -247,8 +245,7 @@ def missing_labels(table: Table, fit: Fit, settings: Initialisation, seed: int) 
     frequencies = (labelled + settings.label_frequency_prior) / (rows + settings.label_frequency_prior / common)
     size = resembled.sum(axis=1)
     frequency = (resembled * frequencies).sum(axis=1) / np.maximum(size, 1e-9)
-    p = binom.cdf(np.floor(held), np.round(size + held), frequency)
-    return Evidence(fit.responsibilities[:, n_known:].sum(axis=0), (size + held) * frequency, held, p)
+    return Evidence(size, (size + held) * frequency, held)
 
 
 def _membership_without_own_label(

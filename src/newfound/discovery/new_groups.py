@@ -36,12 +36,23 @@ class Nodes(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Why each group of rows is thought to be new, one entry a group."""
+    """Why groups of rows are thought to be new, one entry a group; that of several together is the sum."""
 
     n_rows: np.ndarray
     labels_expected: np.ndarray  # as many as it would hold, were it known
     labels_held: np.ndarray
-    p_value: np.ndarray  # the probability of so few
+
+    @property
+    def p_value(self) -> np.ndarray:
+        """The probability of so few labels."""
+        from scipy.stats import binom
+
+        n = np.round(self.n_rows + self.labels_held)
+        return binom.cdf(np.floor(self.labels_held), n, np.clip(self.labels_expected / np.maximum(n, 1), 0, 1))
+
+    def together(self, group: np.ndarray) -> "Evidence":
+        """Of groups of these groups."""
+        return Evidence(*(np.bincount(group, entry) for entry in self))
 
 
 def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: int) -> np.ndarray:
@@ -80,8 +91,6 @@ def missing_labels(nodes: Nodes, candidates: np.ndarray, group: np.ndarray) -> E
     It would hold each class's label frequency. What labels it holds is read off the labelled rows: each belongs to a
     group by the share of its edges that lead there.
     """
-    from scipy.stats import binom
-
     n_groups = int(group.max()) + 1
     membership = np.eye(n_groups)[group]
     labelled = np.flatnonzero(nodes.labels != UNLABELLED)
@@ -89,9 +98,8 @@ def missing_labels(nodes: Nodes, candidates: np.ndarray, group: np.ndarray) -> E
     held = ((nodes.weights[labelled][:, candidates] @ membership) / degree[:, None]).sum(axis=0)
     likeness = membership.T @ nodes.class_probabilities[candidates] + 1e-9
     frequency = likeness @ nodes.label_frequencies / likeness.sum(axis=1)
-    n_rows = np.bincount(group, minlength=n_groups) + held
-    p = binom.cdf(np.floor(held), np.round(n_rows), frequency)
-    return Evidence(np.bincount(group, minlength=n_groups), n_rows * frequency, held, p)
+    n_rows = np.bincount(group, minlength=n_groups)
+    return Evidence(n_rows, (n_rows + held) * frequency, held)
 
 
 def join(links: np.ndarray, is_kept: np.ndarray, is_out: np.ndarray) -> np.ndarray:
