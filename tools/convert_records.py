@@ -26,7 +26,7 @@ def converted(record: Record) -> Record:
     experiment = Experiment.of(record)
     settings = experiment.settings({})
     now, then = by_name(settings), by_name(record["settings"])
-    then["init"] = RENAMED.get(then["init"], then["init"])
+    then |= {"init": RENAMED.get(then["init"], then["init"])} if "init" in then else {}
     unread = (NAMES["initialisation"] | GONE) - READ_BY_K_MEANS
     differ = {name for name in now.keys() | then.keys() if now.get(name) != then.get(name)} - {"feature_types"}
     if differ - unread:
