@@ -109,7 +109,8 @@ def headline(found: Discovered) -> str:
     """The answer first: "5 new classes (could be 4 to 6)"."""
     low, high = found.n_new_range
     could_be = f" (could be {low} to {high})" if low < high else ""
-    number = count(found.n_new, "new class", "new classes") if found.n_new else "No new class"
+    new = "new " if found.has_labels else ""  # where no row has a label, there is nothing to be new beside
+    number = count(found.n_new, f"{new}class", f"{new}classes") if found.n_new else "No new class"
     return f"{number}, as asked for" if found.is_given else f"{number}{could_be}"
 
 
@@ -119,13 +120,11 @@ def sentences(found: Discovered) -> list[str]:
 
 
 def evidence_sentence(evidence: dict[str, float] | None) -> str:
-    """\"It would hold about 14 labels if it were known, and holds 0 (so few have a probability of 2e-06).\"."""
+    """\"It would hold about 14 labels if it were known, and holds 0 (the chance of so few: 2e-06).\"."""
     if evidence is None:
         return ""
     would, holds = labels_expected(evidence), f"{evidence['labels_held']:.0f}"
-    return (
-        f"It would hold {would} if it were known, and holds {holds} (so few have a probability of {chance(evidence)})."
-    )
+    return f"It would hold {would} if it were known, and holds {holds} (the chance of so few: {chance(evidence)})."
 
 
 def labels_expected(evidence: dict[str, float]) -> str:
@@ -141,20 +140,17 @@ def chance(evidence: dict[str, float]) -> str:
 def _method(found: Discovered) -> list[str]:
     if found.method is None or not found.n_new:
         return []
-    weaker = (
-        "" if found.has_labels else " No row has a label, so the number is less certain than it would be with some."
-    )
-    return [f"{FOUND_BY[found.method]}{weaker if not found.is_given else ''}"]
+    is_guess = not found.has_labels and not found.is_given
+    guess = " No row has a label, so the number is less certain than it would be with some." if is_guess else ""
+    return [f"{FOUND_BY[found.method]}{guess}"]
 
 
 def _unsure(found: Discovered) -> list[str]:
     if not found.n_unsure:
         return []
-    is_are = "is" if found.n_unsure == 1 else "are"
     share = percent(found.n_unsure / found.n_rows)
-    return [
-        f"{count(found.n_unsure, 'row')} ({share}) {is_are} not sure of {'its' if is_are == 'is' else 'their'} class."
-    ]
+    verb = "is not sure of its" if found.n_unsure == 1 else "are not sure of their"
+    return [f"{count(found.n_unsure, 'row')} ({share}) {verb} class."]
 
 
 def _tree(found: Discovered) -> list[str]:
