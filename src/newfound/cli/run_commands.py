@@ -94,8 +94,8 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
     from newfound.wording import percent
 
     has_evidence = any(c.evidence for c in classes)
-    missing = ("labels if known", "chance of so few") if has_evidence else ()
-    right = ("discovered", "predicted", "labels", *missing, "mean probability")
+    missing = ("labels\nif known", "p of\nso few") if has_evidence else ()
+    right = ("rows", "predicted", "labels", *missing, "mean\nprob.")
     table = table_with("class", "", *right, right=right)
     for c in classes:
         kind = "[red]new[/red]" if c.is_new else "known"

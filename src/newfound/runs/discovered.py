@@ -134,7 +134,7 @@ def labels_expected(evidence: dict[str, float]) -> str:
 
 def chance(evidence: dict[str, float]) -> str:
     """\"2e-06\", \"0.2\"; below a millionth of a millionth nobody needs the number."""
-    return f"{evidence['p_value']:.1g}" if evidence["p_value"] >= 1e-12 else "below 1e-12"
+    return f"{evidence['p_value']:.1g}" if evidence["p_value"] >= 1e-12 else "<1e-12"
 
 
 def _method(found: Discovered) -> list[str]:
@@ -154,17 +154,18 @@ def _unsure(found: Discovered) -> list[str]:
 
 
 def _tree(found: Discovered) -> list[str]:
-    fewer = f"one fewer would make {and_list(found.closest)} one class" if found.closest else ""
-    more = f"one more would make {found.divisible} two" if found.divisible is not None else ""
-    text = "; ".join(filter(None, (fewer, more)))
-    return [f"{text[0].upper()}{text[1:]}."] if text else []
+    pair = and_list(f"“{name}”" for name in found.closest)
+    near = f"Among the new classes, {pair} are closest to each other." if found.closest else ""
+    has_choice = found.divisible is not None and found.n_new > 1
+    wide = f"If one of them should be two classes, it is “{found.divisible}”." if has_choice else ""
+    return [*filter(None, (near, wide))]
 
 
 def _agreement(found: Discovered) -> list[str]:
     """Only where it is worth a look: what was discovered and what is predicted should be the same."""
     if found.agreement >= MIN_AGREEMENT:
         return []
-    where = and_list(f"{a} as {b} ({count(n, 'row')})" for a, b, n in found.moves[:N_MOVES])
+    where = and_list(f"“{a}” as “{b}” ({count(n, 'row')})" for a, b, n in found.moves[:N_MOVES])
     most = "mostly " if len(found.moves) > N_MOVES else ""
     start = f"The model predicts {percent(1 - found.agreement)} of the rows as another class than was discovered"
     return [f"{start}: {most}{where}."]
