@@ -66,8 +66,9 @@ def test_predictions_that_differ_are_told_class_by_class():
 def test_evidence_in_plain_words():
     evidence = {"n_rows": 68.0, "labels_expected": 14.2, "labels_held": 0.3, "p_value": 2e-6}
     assert evidence_sentence(evidence) == (
-        "It would hold about 14 labels if it were known, and holds 0 (the chance of so few: 2e-06)."
+        "It would hold about 14 labels if it were known, and holds none (the chance of so few: 2e-06)."
     )
+    assert "holds none, though 2 labelled rows are close by (the" in evidence_sentence(evidence | {"labels_held": 1.8})
     assert "less than one label" in evidence_sentence(evidence | {"labels_expected": 0.4, "p_value": 0.7})
     assert ": <1e-12)" in evidence_sentence(evidence | {"p_value": 0.0})
     assert evidence_sentence(None) == ""

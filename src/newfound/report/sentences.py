@@ -128,7 +128,8 @@ def _new_classes(content: ReportContent) -> list[str]:
     if not found:
         return ["No row was assigned to a new class.", *empty]
     sizes = short_list([f"“{shorten(c.name)}” ({count(c.n_discovered, 'row')})" for c in found], MAX_NAMES)
-    classes = count(len(found), "new class was found", "new classes were found")
+    new = "new " if _known(content) else ""
+    classes = count(len(found), f"{new}class was found", f"{new}classes were found")
     named = sizes if len(found) == 1 else f"largest first, {sizes}"
     if not _known(content):
         return [f"{classes}: {named}.", *empty]

@@ -120,11 +120,13 @@ def sentences(found: Discovered) -> list[str]:
 
 
 def evidence_sentence(evidence: dict[str, float] | None) -> str:
-    """\"It would hold about 14 labels if it were known, and holds 0 (the chance of so few: 2e-06).\"."""
+    """\"It would hold about 14 labels if it were known, and holds none (the chance of so few: 2e-06).\"."""
     if evidence is None:
         return ""
-    would, holds = labels_expected(evidence), f"{evidence['labels_held']:.0f}"
-    return f"It would hold {would} if it were known, and holds {holds} (the chance of so few: {chance(evidence)})."
+    n_close = round(evidence["labels_held"])  # labelled rows of known classes that could as well be of this one
+    close = f", though {count(n_close, 'labelled row is', 'labelled rows are')} close by" if n_close else ""
+    would = f"It would hold {labels_expected(evidence)} if it were known, and holds none{close}"
+    return f"{would} (the chance of so few: {chance(evidence)})."
 
 
 def labels_expected(evidence: dict[str, float]) -> str:
@@ -155,7 +157,8 @@ def _unsure(found: Discovered) -> list[str]:
 
 def _tree(found: Discovered) -> list[str]:
     pair = and_list(f"“{name}”" for name in found.closest)
-    near = f"Among the new classes, {pair} are closest to each other." if found.closest else ""
+    classes = "new classes" if found.has_labels else "classes"
+    near = f"Among the {classes}, {pair} are closest to each other." if found.closest else ""
     has_choice = found.divisible is not None and found.n_new > 1
     wide = f"If one of them should be two classes, it is “{found.divisible}”." if has_choice else ""
     return [*filter(None, (near, wide))]
