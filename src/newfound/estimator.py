@@ -295,7 +295,7 @@ class GMDGM(DeepGenerativeClassifier):
         ρ, the weight of the positive-unlabelled (PU) term, relative to that of the labels: where labelled rows are rare
         among their neighbours, a new class is probable. It assumes that labels were selected completely at random
         within each class (SCAR). "auto" is 0.3; where labels look as if they were not (one site only, easy cases first;
-        see `selection_`), n_new="auto" then takes no missing label for a sign of a new class, and says so. A number is
+        see `selection_`), no missing label is taken for a sign of a new class, and a warning says so. A number is
         obeyed. Part of pretraining, and of no use without it.
     batch_size : int
         Rows of each kind, labelled and unlabelled, in a step.
@@ -327,7 +327,7 @@ class GMDGM(DeepGenerativeClassifier):
         probability of so few.
     tree_ : how components of new classes join; `cut` gives a model with more or fewer new classes.
     selection_ : whether labels look selected at random within their classes (grade: "random", "doubtful", "not at
-        random" or "too few labels"), and by how much not; None where n_new is given or no row has a label.
+        random" or "too few labels"), and by how much not; None where no row has a label, or every row.
     is_new_ : one flag for each class.
     component_class_ : for each component, the position of its class in `classes_`.
     temperature_ : what log q(y | x) is divided by, fitted on held-out labels; 1 where these are fewer than 10.
