@@ -300,7 +300,7 @@ class GMDGM(DeepGenerativeClassifier):
         ρ, the weight of the positive-unlabelled (PU) term, relative to that of the labels: where labelled rows are rare
         among their neighbours, a new class is probable. It assumes that labels were selected completely at random
         within each class (SCAR). "auto" is 0.3; where labels look as if they were not (one site only, easy cases first;
-        see `selection_`), n_new="auto" then takes no missing label for a sign of a new class, and says so. A number is
+        see `selection_`), no missing label is taken for a sign of a new class, and a warning says so. A number is
         obeyed. Part of pretraining, and of no use without it.
     batch_size : int
         Rows of each kind, labelled and unlabelled, in a step.
@@ -323,8 +323,8 @@ class GMDGM(DeepGenerativeClassifier):
     Attributes
     ----------
     classes_ : known classes first, then the new ones.
-    labels_ : the class of each row that was fitted on: its label, else what was discovered (with n_new="auto"; with a
-        number, what the model predicts).
+    labels_ : the class of each row that was fitted on: its label, else what was discovered; what the model predicts,
+        where no new class was.
     n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be.
     is_sure_ : whether each row that was fitted on belongs to its class more probably than not.
     sure_labels_ : `labels_`, with no answer (-1, "" or None) where a row is not sure.
@@ -332,10 +332,10 @@ class GMDGM(DeepGenerativeClassifier):
         probability of so few.
     tree_ : how components of new classes join; `cut` gives a model with more or fewer new classes.
     selection_ : whether labels look selected at random within their classes (grade: "random", "doubtful", "not at
-        random" or "too few labels"), and by how much not; None where n_new is given or no row has a label.
+        random" or "too few labels"), and by how much not; None where no row has a label, or every row.
     is_new_ : one flag for each class.
     component_class_ : for each component, the position of its class in `classes_`.
-    temperature_ : what log q(y | x) is divided by, fitted on held-out labels; 1 where these are fewer than 30.
+    temperature_ : what log q(y | x) is divided by, fitted on held-out labels; 1 where these are fewer than 10.
     regime_ : "unsupervised", "semi-supervised", "semi-unsupervised" or "supervised".
     termination_condition_ : "max_epochs", "early_stopping", "diverged" or "interrupted".
     history_ : every term of the objective, and the validation ELBO and accuracy, over time.

@@ -32,6 +32,7 @@ class Fitted:
     n_features: int  # columns of X
     feature_names: tuple[str, ...] | None = None  # of X, where it was a data frame
     selection: Selection | None = None  # whether labels look selected at random, where that was asked
+    method: str | None = None  # by which classes were discovered, "graph" or "mixture"; None where none were looked for
     discovery: Discovery | None = None  # of the rows that were fitted on; not stored
 
     @property
@@ -53,8 +54,9 @@ class Fitted:
         """Why each new class is thought to be one, in the order of the classes."""
         if self.evidence is None:
             return None
-        classes = self.classes
-        return self.evidence.together(classes.component_class[list(classes.new_components)] - classes.n_known)
+        classes, n_fragments = self.classes, len(self.evidence.n_rows)
+        of_class = self.evidence.together(classes.component_class[classes.n_components - n_fragments :], len(classes))
+        return Evidence(*(entry[classes.is_new] for entry in of_class))
 
     @property
     def restart(self) -> RestartResult:

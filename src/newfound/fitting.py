@@ -117,6 +117,7 @@ def fit_model(
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
         selection=None if found is None else found.selection,
+        method=None if found is None else found.method,
         discovery=found,
     )
 

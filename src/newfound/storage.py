@@ -73,6 +73,7 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         n_features=description["n_features"],
         feature_names=None if names is None else tuple(names),
         selection=_selection_from_json(description.get("selection")),
+        method=description.get("method"),
     )
     return fitted, description["settings"]
 
@@ -96,6 +97,7 @@ def _describe(fitted: Fitted, settings: dict[str, Any], weights: str) -> dict[st
         "n_features": fitted.n_features,
         "feature_names": fitted.feature_names,
         "selection": None if fitted.selection is None else fitted.selection._asdict(),
+        "method": fitted.method,
         "architecture": fitted.architecture._asdict(),
         "best_restart": fitted.best_restart,
         "restarts": [_restart_to_json(restart) for restart in fitted.restarts],

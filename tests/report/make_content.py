@@ -9,6 +9,7 @@ from newfound.auditing import Audit, HiddenClass
 from newfound.config import Config
 from newfound.evaluation import Certainty, evaluate
 from newfound.report.content import Calibration, ClassContent, Examples, LatentMap, ReportContent
+from newfound.runs import Discovered
 
 ATTACK = "<script>alert(1)</script>"
 CLOSER = "</script><img src=x onerror=alert(2)>"
@@ -166,8 +167,7 @@ def _content(
         n_rows=len(X),
         n_labelled=int((labels != "").sum()),
         n_disagreements=4,
-        n_new_range=(4, 6),
-        agreement=0.97,
+        discovered=_discovered(names[n_known:], len(X)),
         feature_names=feature_names or [f"r{i // 8}c{i % 8}" for i in range(X.shape[1])],
         feature_mean=X.mean(0),
         feature_std=X.std(0),
@@ -192,6 +192,23 @@ def _content(
         audit=_audit(names[:n_known], len(X)),
         evaluation=evaluation,
         **say,
+    )
+
+
+def _discovered(new: list[str], n_rows: int) -> Discovered:
+    """Found on the graph; a few rows are not sure, and some are predicted as another class."""
+    return Discovered(
+        n_new=len(new),
+        n_new_range=(len(new) - 1, len(new) + 1),
+        is_given=False,
+        has_labels=True,
+        method="graph",
+        n_rows=n_rows,
+        n_unsure=37,
+        closest=new[:2] if len(new) > 2 else [],
+        divisible=new[0],
+        agreement=0.97,
+        moves=[(new[0], new[1], 30), (new[1], new[0], 12), (new[0], "cat", 2), ("cat", new[0], 1)],
     )
 
 
@@ -220,13 +237,20 @@ def _class(rng, X, name, components, chosen, labels, probability, shown, *, is_n
         is_new=is_new,
         components=components,
         n_rows=len(rows),
+        n_discovered=len(rows),
         n_observed=int((labels == name).sum()),
         confidence=float(probability[rows].mean()) if has_rows else None,
+        evidence=_evidence(len(rows)) if is_new and has_rows else None,
         most_confident=first + np.arange(len(top)),
         lowest_confidence=first + len(top) + np.arange(len(bottom)),
         generated=generated,
         mean=mean,
     )
+
+
+def _evidence(n_rows: int) -> dict[str, float]:
+    expected = 0.2 * n_rows
+    return {"n_rows": n_rows, "labels_expected": expected, "labels_held": 0.3, "p_value": float(np.exp(-expected))}
 
 
 def _history(rng, *, has_validation: bool) -> dict[str, np.ndarray]:

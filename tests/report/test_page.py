@@ -16,7 +16,8 @@ from newfound.report.charts import charts
 from newfound.report.confusion import confusion, metrics
 from newfound.report.page import render
 from newfound.report.pictures import data_uri, limits
-from newfound.report.sentences import TERMINATION_MEANS, number, percent, squeeze, summary
+from newfound.report.sentences import TERMINATION_MEANS, number, percent, squeeze, summary, temperature
+from newfound.runs import headline, sentences
 
 
 class Page(HTMLParser):
@@ -93,6 +94,25 @@ def test_the_same_content_gives_the_same_page(contents, pages):
 
 def test_half_a_character_is_no_reason_to_fail(contents):
     assert "?" in render(replace(contents["mixed-table"], title="caf\udce9"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_number_of_new_classes_is_the_first_thing_said(case, contents, parsed):
+    found, text = contents[case].discovered, parsed[case].text
+    assert text.index(headline(found)) < text.index("Probably yes")
+    assert all(sentence in text for sentence in map(" ".join, map(str.split, sentences(found))))
+    assert f"{found.n_new} new classes (could be {found.n_new - 1} to {found.n_new + 1})" in text
+    assert "Found on the graph of neighbours. 37 rows (" in text
+
+
+def test_every_new_class_tells_the_labels_it_lacks(contents, parsed):
+    (largest,) = [c for c in contents["digits"].classes if c.name == "new-1"]
+    expected = round(0.2 * largest.n_rows)
+    assert f"would hold about {expected} labels if it were known, and holds none (the chance of so few: " in (
+        parsed["digits"].text
+    )
+    n_new = sum(c.evidence is not None for c in contents["digits"].classes)
+    assert parsed["digits"].text.count("if it were known") == n_new == 5
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -179,14 +199,16 @@ def test_every_metric_has_its_exact_name_and_format(contents, parsed):
 
 
 def test_numbers_that_rest_on_few_labels_say_so(contents, parsed):
-    assert "labels only" not in parsed["digits"].text
+    assert "(from" not in parsed["digits"].text
     assert "by one number, the temperature, 1.37" in parsed["digits"].text
     content = contents["digits"]
     few = replace(content.calibration, bin_rows=np.array([0] * 9 + [12]))
     page = Page(render(replace(content, calibration=few)))
     assert "not trained on (from 12 labels only)." in page.text
     assert "validation labels of known classes (from 12 labels only)." in page.text
-    assert "The probabilities are the network's own: to correct them takes 30 validation labels." in page.text
+    assert "fitted on these same labels. So few labels say little" in page.text
+    fewer = replace(content.calibration, bin_rows=np.array([0] * 9 + [9]))
+    assert "network's own: to correct them takes 10 validation labels." in temperature(fewer)
     drawn = charts(replace(content, calibration=few))["calibration"]
     assert drawn["layout"]["yaxis"]["title"]["text"] == "accuracy (from 12 labels only)"
 

@@ -147,8 +147,8 @@ def test_interrupted_fit_leaves_a_usable_run(dataset, tmp_path, interrupted_at_t
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 1}, r"was written by an earlier newfound \(format 1 of 2\): fit again\."),
-        ({"format": 3}, r"was written by a newer newfound .* Upgrade with pip"),
+        ({"format": 1}, r"was written by an earlier newfound \(format 1 of 3\): fit again\."),
+        ({"format": 4}, r"was written by a newer newfound .* Upgrade with pip"),
         ({"format": "two"}, r"is damaged .* Fit again\."),
     ],
 )

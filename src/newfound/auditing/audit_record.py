@@ -129,4 +129,5 @@ def _what(audit: Audit) -> str:
     low, high = audit.n_new_range
     could_be = f" ({low}–{high})" if low < high else ""
     rows = f"{count(audit.n_rows_new, 'row')} ({percent(audit.share_new)})"
-    return f"about {count(audit.n_new, 'kind')} of rows{could_be} that nobody labelled, {rows}"
+    about = "about " if audit.n_new > 1 or could_be else ""
+    return f"{about}{count(audit.n_new, 'kind')} of rows{could_be} that nobody labelled, {rows}"

@@ -9,10 +9,20 @@ from newfound.cli.console import AsJson, RunArgument, clear_errors, console_for,
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-    from newfound.runs import Run
+    from newfound.runs import ClassSummary, Run
 
-IN_SUMMARY = ("n_new", "n_new_range", "regime", "termination_condition", "n_rows", "n_labelled", "n_disagreements")
+IN_SUMMARY = (
+    "n_new",
+    "n_new_range",
+    "discovery",
+    "regime",
+    "termination_condition",
+    "n_rows",
+    "n_labelled",
+    "n_disagreements",
+)
 
 
 def report(run: RunArgument) -> None:
@@ -59,38 +69,40 @@ def summary_of(run: "Run") -> dict[str, Any]:
 
 def print_summary(console: "Console", run: "Run") -> None:
     """A run in a few numbers, for people."""
-    from rich.markup import escape
+    from newfound.runs import headline, sentences
 
-    console.print(headline(run.description), style="bold")
+    found = run.discovered
+    console.print(headline(found), style="bold")
+    for sentence in sentences(found):
+        console.print(sentence, markup=False, soft_wrap=True)
     if run.audit is not None:
         print_audit(console, run.audit)
-    table = table_with("class", "", "rows", "labels", "mean probability", right=("rows", "labels", "mean probability"))
-    for c in run.classes:
-        confidence = "" if c.confidence is None else f"{c.confidence:.2f}"
-        kind = "[red]new[/red]" if c.is_new else "known"
-        table.add_row(escape(c.name), kind, f"{c.n_rows:,}", f"{c.n_observed:,}", confidence)
-    console.print(table)
+    console.print(_class_table(run.classes))
     about = run.description
-    console.print(
-        f"{about['regime']} learning, ended by {about['termination_condition']}. Label disagreements: "
-        f"{about['n_disagreements']:,} of {about['n_labelled']:,} (disagreements.csv).",
-        soft_wrap=True,
-    )
+    differ = f" Label disagreements: {about['n_disagreements']:,} of {about['n_labelled']:,} (disagreements.csv)."
+    end = f"{about['regime']} learning, ended by {about['termination_condition']}."
+    console.print(end.capitalize() + differ * bool(about["n_labelled"]), soft_wrap=True)
     if (run.folder / "report.html").is_file():
         console.print(f"Report: {run.folder / 'report.html'}", markup=False, soft_wrap=True)
 
 
-def headline(about: dict[str, Any]) -> str:
-    """The answer first: how many new classes there are, and how many there could be."""
-    from newfound.wording import count
+def _class_table(classes: "list[ClassSummary]") -> "Table":
+    """A line for each class; labels that are missing, where there are new classes and some labels."""
+    from rich.markup import escape
 
-    low, high = about["n_new_range"]
-    could_be = f" (could be {low} to {high})" if low < high else ""
-    return (
-        f"{count(about['n_new'], 'new class', 'new classes')}{could_be}"
-        if about["n_new"]
-        else f"No new class{could_be}"
-    )
+    from newfound.runs.discovered import chance
+    from newfound.wording import percent
+
+    has_evidence = any(c.evidence for c in classes)
+    missing = ("labels\nif known", "p of\nso few") if has_evidence else ()
+    right = ("rows", "predicted", "labels", *missing, "mean\nprob.")
+    table = table_with("class", "", *right, right=right)
+    for c in classes:
+        kind = "[red]new[/red]" if c.is_new else "known"
+        expected = (f"{c.evidence['labels_expected']:.0f}", chance(c.evidence)) if c.evidence else ("",) * len(missing)
+        sizes = (f"{n:,}" for n in (c.n_discovered, c.n_rows, c.n_observed))
+        table.add_row(escape(c.name), kind, *sizes, *expected, percent(c.confidence))
+    return table
 
 
 def _audit(run: "Run") -> dict[str, Any]:

@@ -50,9 +50,9 @@ class Evidence(NamedTuple):
         n = np.round(self.n_rows + self.labels_held)
         return binom.cdf(np.floor(self.labels_held), n, np.clip(self.labels_expected / np.maximum(n, 1), 0, 1))
 
-    def together(self, group: np.ndarray) -> "Evidence":
-        """Of groups of these groups."""
-        return Evidence(*(np.bincount(group, entry) for entry in self))
+    def together(self, group: np.ndarray, n_groups: int = 0) -> "Evidence":
+        """Of groups of these groups, so many of them at least."""
+        return Evidence(*(np.bincount(group, entry, n_groups) for entry in self))
 
 
 def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: int) -> np.ndarray:

@@ -23,11 +23,10 @@ def content_of(run: Run) -> ReportContent:
         "n_rows",
         "n_labelled",
         "n_disagreements",
-        "agreement",
     )
     return ReportContent(
         **{name: about[name] for name in (*as_stored, "log", "settings", "command")},
-        n_new_range=tuple(about["n_new_range"]),
+        discovered=run.discovered,
         selection=about.get("selection"),
         title=f"What newfound learned from {about['source']}",
         model=about["model_title"],

@@ -9,6 +9,7 @@ from newfound.report.content import ClassContent, Examples, ReportContent
 from newfound.report.marks import Mark, marks
 from newfound.report.pictures import data_uri, limits
 from newfound.report.sentences import number, percent
+from newfound.runs.discovered import evidence_sentence
 
 N_FEATURES = 8
 MIN_DEVIATION = 0.05  # below, it would be written as 0.0 SD
@@ -68,11 +69,13 @@ class Card(NamedTuple):
     is_new: bool
     mark: Mark
     n_rows: int
+    n_discovered: int
     share: str
     bar: float  # in percent of the largest class
     confidence: str
     n_observed: int
     components: str
+    evidence: str  # why a new class is thought to be one
     strips: list[Strip]
     table: FeatureTable | None
 
@@ -88,11 +91,13 @@ def cards(content: ReportContent) -> list[Card]:
             is_new=c.is_new,
             mark=mark_of[c.name],
             n_rows=c.n_rows,
+            n_discovered=c.n_discovered,
             share=percent(c.n_rows / content.n_rows) if content.n_rows else "–",
             bar=round(100 * c.n_rows / max(largest, 1), 1),
             confidence=percent(c.confidence),
             n_observed=c.n_observed,
             components=", ".join(map(str, c.components)) or "none",
+            evidence=evidence_sentence(c.evidence),
             strips=_strips(content, c, black_white) if content.image_shape else [],
             table=_table(content, c) if not content.image_shape and c.n_rows else None,
         )

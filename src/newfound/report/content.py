@@ -8,6 +8,7 @@ import numpy as np
 from newfound.auditing import Audit
 from newfound.evaluation import Evaluation
 from newfound.runs.class_summaries import ClassSummary
+from newfound.runs.discovered import Discovered
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,7 @@ class ReportContent:
     n_rows: int
     n_labelled: int
     n_disagreements: int  # rows whose label is not their predicted class
-    n_new_range: tuple[int, int]  # the least and the most new classes there could be
-    agreement: float  # share of rows that the network puts in the class that was discovered for them
+    discovered: Discovered  # how many new classes there are, how they were found, and how sure that is
     kind: str  # "table", "images" or "matrix"
     image_shape: tuple[int, ...] | None
     feature_names: list[str]

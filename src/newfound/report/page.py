@@ -17,6 +17,7 @@ from newfound.report.charts import charts
 from newfound.report.confusion import confusion, metrics
 from newfound.report.content import ReportContent
 from newfound.report.sentences import facts, shorten, squeeze, summary, temperature, validation_labels
+from newfound.runs.discovered import headline, sentences
 from newfound.runs.folder import Run
 
 
@@ -37,6 +38,8 @@ def render(content: ReportContent) -> str:
     page = environment.from_string(_stored("page.html.jinja")).render(
         content=content,
         facts=facts(content),
+        answer=headline(content.discovered),
+        about_answer=" ".join(sentences(content.discovered)),
         summary=summary(content),
         audit=None if content.audit is None else audit_block(content.audit),
         cards=cards(content),

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from newfound.calibration import MIN_LABELS
 from newfound.report.content import Calibration, ClassContent, ReportContent
 from newfound.wording import FEW_LABELS, count, if_few_labels, percent, short_list
 
 MAX_NAMES = 8  # in a sentence
-MIN_AGREEMENT = 0.98  # of the network with what was discovered
 MAX_NAME_LENGTH = 60
 
 TERMINATION_MEANS = {
@@ -81,7 +81,6 @@ def summary(content: ReportContent) -> str:
     found = [
         *_new_classes(content),
         *_selection(content),
-        *_agreement(content),
         *_confidence(content),
         *_label_disagreements(content),
     ]
@@ -95,14 +94,12 @@ def meaning_of(termination_condition: str) -> str:
 
 def temperature(calibration: Calibration) -> str:
     """How the probabilities were made honest, or why they were not."""
-    if calibration.n_labels < FEW_LABELS:
-        return (
-            f"The probabilities are the network's own: to correct them takes {FEW_LABELS} validation labels. So few "
-            f"labels say little about how far to trust a probability."
-        )
+    few = " So few labels say little about how far to trust a probability." if calibration.n_labels < FEW_LABELS else ""
+    if calibration.n_labels < MIN_LABELS:
+        return f"The probabilities are the network's own: to correct them takes {MIN_LABELS} validation labels.{few}"
     return (
         f"The probabilities were corrected by one number, the temperature, {calibration.temperature:.2f} (above 1: the "
-        f"network was too sure, below 1: not sure enough), fitted on these same labels."
+        f"network was too sure, below 1: not sure enough), fitted on these same labels.{few}"
     )
 
 
@@ -125,19 +122,18 @@ def _data(content: ReportContent) -> str:
 
 
 def _new_classes(content: ReportContent) -> list[str]:
-    found = sorted(_found(content), key=lambda c: -c.n_rows)
-    n_empty = sum(c.is_new and c.n_rows == 0 for c in content.classes)
+    found = sorted(_found(content), key=lambda c: -c.n_discovered)
+    n_empty = sum(c.is_new for c in content.classes) - len(found)
     empty = [f"{count(n_empty, 'more new class', 'more new classes')} stayed empty."] if n_empty else []
     if not found:
         return ["No row was assigned to a new class.", *empty]
-    sizes = short_list([f"“{shorten(c.name)}” ({count(c.n_rows, 'row')})" for c in found], MAX_NAMES)
-    low, high = content.n_new_range
-    could_be = f" (there could be {low} to {high})" if low < high else ""
-    classes = f"The model found {count(len(found), 'new class', 'new classes')}{could_be}"
+    sizes = short_list([f"“{shorten(c.name)}” ({count(c.n_discovered, 'row')})" for c in found], MAX_NAMES)
+    new = "new " if _known(content) else ""
+    classes = count(len(found), f"{new}class was found", f"{new}classes were found")
     named = sizes if len(found) == 1 else f"largest first, {sizes}"
     if not _known(content):
         return [f"{classes}: {named}.", *empty]
-    share = _share(sum(c.n_rows for c in found), content.n_rows)
+    share = _share(sum(c.n_discovered for c in found), content.n_rows)
     holds = "It holds" if len(found) == 1 else "Together they hold"
     return [f"{classes} that no label named: {named}.", f"{holds} {share} of all rows.", *empty]
 
@@ -147,15 +143,6 @@ def _selection(content: ReportContent) -> list[str]:
     if content.selection is None or content.selection["grade"] not in ("doubtful", "not at random"):
         return []
     return [f"{content.selection['sentence']} Labels of rows picked at random would tell more about what is new."]
-
-
-def _agreement(content: ReportContent) -> list[str]:
-    """Only where it is worth a look: what was discovered and what the model predicts should be the same."""
-    if content.agreement >= MIN_AGREEMENT:
-        return []
-    return [
-        f"The model puts {percent(1 - content.agreement)} of the rows in another class than was discovered for them."
-    ]
 
 
 def _confidence(content: ReportContent) -> list[str]:
@@ -188,4 +175,5 @@ def _known(content: ReportContent) -> list[ClassContent]:
 
 
 def _found(content: ReportContent) -> list[ClassContent]:
-    return [c for c in content.classes if c.is_new and c.n_rows]
+    """The new classes that have rows, by discovery or by prediction."""
+    return [c for c in content.classes if c.is_new and (c.n_discovered or c.n_rows)]

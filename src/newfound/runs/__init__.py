@@ -1,9 +1,11 @@
 """Runs: a folder for everything that one fit produced, how it is made, and what is asked of it later.
 
-new_run ──► folder (predictions · class_summaries · examples · scoring) ──► predictions and scores of other files
+new_run ──► folder (predictions · discovered · class_summaries · examples · scoring) ──► predictions and scores of
+other files
 """
 
 from newfound.runs.class_summaries import ClassSummary
+from newfound.runs.discovered import Discovered, headline, sentences
 from newfound.runs.folder import Run, check_out, open_run
 from newfound.runs.listener import Listener
 from newfound.runs.new_run import fit_run
@@ -14,6 +16,7 @@ from newfound.runs.writing import Origin, write_run
 
 __all__ = [
     "ClassSummary",
+    "Discovered",
     "Listener",
     "Origin",
     "Run",
@@ -21,8 +24,10 @@ __all__ = [
     "evaluate_file",
     "evaluate_run",
     "fit_run",
+    "headline",
     "open_run",
     "predict_file",
+    "sentences",
     "versions",
     "write_run",
 ]

@@ -1,8 +1,9 @@
 """Each class of a run in a few numbers, and back from there to `Classes`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,20 +19,25 @@ class ClassSummary:
     is_new: bool
     components: list[int]
     n_rows: int  # predicted as this class
+    n_discovered: int  # discovered as this class, or labelled so
     n_observed: int  # that carry its label
     confidence: float | None  # mean probability of the class over its rows; None where it has none
+    evidence: dict[str, float] | None  # of a new class: the labels it would hold if it were known, those it holds, p
 
 
-def summarise_classes(classes: Classes, table: Columns) -> list[ClassSummary]:
-    """From the predictions of all rows, in the order of the classes."""
+def summarise_classes(classes: Classes, table: Columns, evidence: Mapping[Any, dict[str, float]]) -> list[ClassSummary]:
+    """From what is said of all rows, and why new classes are thought to be new; in the order of the classes."""
+    evidence = {str(name): of for name, of in evidence.items()}
     return [
         ClassSummary(
             name=name,
             is_new=bool(classes.is_new[position]),
             components=classes.components(position).tolist(),
             n_rows=int((table["class"] == name).sum()),
+            n_discovered=int((table["discovered_class"] == name).sum()),
             n_observed=int((table["observed_label"] == name).sum()),
             confidence=_mean(table["probability"][table["class"] == name]),
+            evidence=evidence.get(name),
         )
         for position, name in enumerate(classes.names.astype(str).tolist())
     ]

@@ -2,9 +2,10 @@
 
     run.json             settings, seeds, versions, source, fingerprint, schema and preprocessing log of the data
     model/               the fitted model (newfound.load)
-    classes.json         each class with its components, size and confidence
+    classes.json         each class with its components, size and confidence; of a new one, the labels that are missing
     audit.json           whether there are classes nobody labelled, and how far to trust it; may be missing
-    predictions.parquet  every row: id, class, probability, P(new), component, entropy, observed label; also as CSV
+    predictions.parquet  every row: id, class, probability, P(new), component, entropy, observed label, its class as it
+                         was discovered, and whether that is sure; also as CSV
     disagreements.csv    rows whose observed label is not the predicted class; the label itself is never changed
     history.parquet      every term of the objective over time
     examples.safetensors the rows that the report shows, and the latent map
@@ -31,8 +32,9 @@ from newfound.data import Schema
 from newfound.errors import DataError
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
 from newfound.runs.columnar import Columns, read_parquet, read_tensors
+from newfound.runs.discovered import Discovered
 
-FORMAT = 2
+FORMAT = 3
 DESCRIPTION = "run.json"
 AUDIT = "audit.json"
 UNFINISHED = ".unfinished-"
@@ -65,6 +67,11 @@ class Run:
     def class_map(self) -> Classes:
         """Which components belong to which class, without loading the model; names are text."""
         return classes_from(self.classes)
+
+    @property
+    def discovered(self) -> Discovered:
+        """How many new classes there are, how they were found, and how sure that is."""
+        return Discovered.from_json(self.description["discovery"])
 
     @property
     def audit(self) -> Audit | None:

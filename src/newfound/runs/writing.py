@@ -15,6 +15,7 @@ from newfound.data import Dataset
 from newfound.labels import Labels
 from newfound.runs.class_summaries import summarise_classes, to_json
 from newfound.runs.columnar import Columns, write_csv, write_parquet, write_tensors
+from newfound.runs.discovered import discovered_columns, summarise_discovery
 from newfound.runs.examples import choose_examples
 from newfound.runs.folder import AUDIT, DESCRIPTION, FORMAT, Run, made_whole
 from newfound.runs.listener import SILENT, Listener
@@ -64,11 +65,11 @@ def fill_run(
     listener.stage("predicting")
     truth = None if observed is None else dataset.labels.names
     seen = dataset.labels if observed is None else observed
-    table = predict_table(model, dataset.X, dataset.row_ids, seen.names, truth)
+    table = predict_table(model, dataset.X, dataset.row_ids, seen.names, truth) | discovered_columns(model)
     model.save(folder / "model")
     write_parquet(folder / "history.parquet", model.history_)
     _write_predictions(folder, table)
-    (folder / "classes.json").write_text(to_json(summarise_classes(model.fitted_.classes, table)))
+    (folder / "classes.json").write_text(to_json(summarise_classes(model.fitted_.classes, table, model.evidence_)))
     listener.stage("laying out the latent map")
     write_tensors(folder / "examples.safetensors", choose_examples(model, dataset, table))
     description = _describe(model, dataset, table) | asdict(origin)
@@ -104,7 +105,7 @@ def _describe(model: Any, dataset: Dataset, table: Columns) -> dict[str, Any]:
         "n_new": model.n_new_,
         "n_new_range": model.n_new_range_,
         "selection": _about_selection(model),
-        "agreement": float(np.mean(table["class"] == model.labels_.astype(str))),
+        "discovery": summarise_discovery(model, table).to_json(),
         "n_rows": len(dataset),
         "n_labelled": int((table["observed_label"] != "").sum()),
         "n_disagreements": int(disagreements(table).sum()),
