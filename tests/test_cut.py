@@ -18,7 +18,11 @@ def fitted():
     X, truth = blobs(500, k=5, distance=1.2)
     picked = np.random.default_rng(0).random(500) < 0.3
     y = np.where(picked & (truth < 2), np.array(["cat", "dog", "", "", ""])[truth], "")
-    return GMDGM(3, **quick(max_epochs=10, pretrain_epochs=10, mixture_max_rows=1)).fit(X, y), X, y
+    return (
+        GMDGM(**quick(max_epochs=10, pretrain_epochs=10, mixture_max_rows=1, fragment_resolution=8.0)).fit(X, y),
+        X,
+        y,
+    )
 
 
 def new_classes(model):
@@ -125,7 +129,7 @@ def test_numbers_that_cannot_be_cut(fitted):
 
 def test_what_has_no_tree_says_so():
     X, truth = blobs()
-    model = GMDGM(0, **quick(max_epochs=1, pretrain_epochs=0)).fit(X, truth)
+    model = GMDGM(0, **quick(max_epochs=1)).fit(X, truth)
     with pytest.raises(ValueError, match="There is no class tree to cut: no new class was discovered. Fit again"):
         model.cut(1)
 
@@ -141,7 +145,7 @@ def test_what_has_no_tree_says_so():
     st.integers(0, 10_000),
 )
 def test_laws_of_a_merge(n_known, named, into, seed):
-    """Two new classes become one: known rows stay, probabilities add, an answer moves to the merged one or not at all."""
+    """Known rows stay, probabilities add, and an answer moves to the merged class or not at all."""
     group = np.unique(named, return_inverse=True)[1]
     if group.max() == 0:
         return

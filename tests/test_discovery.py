@@ -415,7 +415,7 @@ def test_a_small_gaussian_table_is_given_to_the_mixture_images_and_many_columns_
     assert discover(rows_of(X), labels, 2, GRAPH, seed=0).method == "graph"
 
 
-@pytest.mark.parametrize("n_new", [1, 2, 3])
+@pytest.mark.parametrize("n_new", [2, 3])
 def test_a_given_number_is_obeyed_by_the_mixture(n_new):
     X, truth = blobs(200)
     labels = labelled_at_random(truth, (0, 1))
