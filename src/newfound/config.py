@@ -86,15 +86,15 @@ class Optimisation(Settings):
     max_label_repeats: int = setting(
         10, "a labelled row weighs at most as much as so many others, or few labels would be overfit", COUNT
     )
-    target_steps: int = setting(6_000, "steps that max_epochs='auto' aims at, within 10 and 150 epochs", COUNT)
+    target_steps: int = setting(3_000, "steps that max_epochs='auto' aims at, within 5 and 150 epochs", COUNT)
     pretrain_epochs: int | str = setting(
         "auto",
         "epochs of each phase of pretraining (as a VAE, then on pseudo-labels); 0 for none; 'auto' aims at "
-        "pretrain_target_steps, within 3 and 60 epochs, for GMDGM, and is none for SSVAE",
+        "pretrain_target_steps, within 1 and 60 epochs, for GMDGM, and is none for SSVAE",
         Number(0, 1_000_000, whole=True),
         OneOf(("auto",)),
     )
-    pretrain_target_steps: int = setting(3_000, "see pretrain_epochs", COUNT)
+    pretrain_target_steps: int = setting(1_500, "see pretrain_epochs", COUNT)
     early_stopping: bool = setting(
         False, "stop, and keep the best state, when the validation ELBO no longer improves", OneOf((True, False))
     )
@@ -151,6 +151,7 @@ class Initialisation(Settings):
     resolution: float = setting(
         0.25, "of communities (Leiden), where the labels do not ask for another", Number(0, is_low_open=True)
     )
+    resolution_rows: int = setting(12_000, "rows of the graph that this resolution is for", COUNT)
     resolution_penalty: float = setting(
         0.05, "agreement with the labels that a step of an octave must gain", Number(0, 1)
     )

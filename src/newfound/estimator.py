@@ -302,8 +302,8 @@ class GMDGM(DeepGenerativeClassifier):
     learning_rate : float
         Adam's, at the start of a cosine decay.
     max_epochs : int or "auto"
-        Passes over the rows without a label (over all rows if each has one). "auto" makes 6,000 steps, but at least
-        10 and at most 150 passes.
+        Passes over the rows without a label (over all rows if each has one). "auto" makes 3,000 steps, but at least
+        5 and at most 150 passes.
     validation_fraction : float
         The share of rows held out of training, of each label and of the unlabelled; 0 for none.
     n_init : int

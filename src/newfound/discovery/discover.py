@@ -11,7 +11,7 @@ from newfound.discovery.class_tree import ClassTree, grow_tree, links_between
 from newfound.discovery.communities import communities
 from newfound.discovery.mixture import fit_mixture, prefers_mixture
 from newfound.discovery.new_groups import NO_GROUP, Evidence, Nodes, fragments, missing_labels, new_groups
-from newfound.discovery.resolution import choose_resolutions
+from newfound.discovery.resolution import choose_resolutions, usual_resolution
 from newfound.discovery.selection import Selection, label_selection
 from newfound.discovery.stability import groups_without_labels, numbers_in_samples
 from newfound.graph import Graph
@@ -68,7 +68,8 @@ def discover(
     """
     features, graph = space or feature_sets(rows, settings, seed)
     weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
-    resolutions, selection = {settings.resolution: 1.0}, None
+    resolutions: dict[float, float] = {}
+    selection = None
     probabilities = np.zeros((len(labels), n_known), np.float32)
     if n_known:
         resolutions = choose_resolutions(weights, of_nodes, settings, seed)
@@ -129,7 +130,7 @@ def _fragments(
     if n_new == 0:
         return np.full(n_nodes, NO_GROUP), np.zeros(0, int), (0, 0)
     if not has_labels:
-        resolution = settings.resolution
+        resolution = usual_resolution(n_nodes, settings)
         group = groups_without_labels(nodes.weights, resolution, settings, seed)
         numbers = numbers_in_samples(nodes.weights, resolution, settings, seed) if n_new is None else []
         n_range = min([*numbers, int(group.max()) + 1]), max([*numbers, int(group.max()) + 1])

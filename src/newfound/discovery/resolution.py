@@ -15,6 +15,15 @@ STEP = 0.5  # octaves between two resolutions
 MOST_OCTAVES = 3.0  # from the usual resolution, either way
 
 
+def usual_resolution(n_nodes: int, settings: Initialisation) -> float:
+    """The resolution at which communities are usually classes: lower for larger graphs.
+
+    Every row has as many neighbours as ever, so the more rows there are, the nearer these are, and the finer the same
+    resolution cuts.
+    """
+    return settings.resolution * (settings.resolution_rows / n_nodes) ** (1 / 3)
+
+
 def choose_resolutions(
     weights: "csr_array", labels: np.ndarray, settings: Initialisation, seed: int
 ) -> dict[float, float]:
@@ -24,12 +33,13 @@ def choose_resolutions(
     one nearest to the usual resolution is taken. Resolutions so far from it that whole agreement would not make up for
     the distance are not tried.
     """
+    usual = usual_resolution(weights.shape[0], settings)
     scores: dict[float, float] = {}
     for octaves in sorted(np.arange(-MOST_OCTAVES, MOST_OCTAVES + STEP, STEP).tolist(), key=abs):
         penalty = settings.resolution_penalty * abs(octaves)
         if 1 - penalty < max(scores.values(), default=0.0) - settings.resolution_tolerance:
             break
-        resolution = settings.resolution * 2.0**octaves
+        resolution = usual * 2.0**octaves
         scores[resolution] = agreement(labels, communities(weights, resolution, seed)) - penalty
     least = max(scores.values()) - settings.resolution_tolerance
     order = sorted(scores, key=lambda r: -scores[r])

@@ -70,5 +70,6 @@ BASELINES: dict[str, Baseline] = {
     "k-means-10-starts": Baseline(k_means, {"n_init": 10}, is_scaled=False),
     "k-means-scaled": Baseline(k_means, {"n_init": 10}),
     "gaussian-mixture": Baseline(gaussian_mixture, {"n_init": 3, "reg_covar": 1e-3}),
+    "tied-mixture": Baseline(gaussian_mixture, {"n_init": 3, "reg_covar": 1e-3, "covariance_type": "tied"}),
     "self-training": Baseline(self_training),
 }

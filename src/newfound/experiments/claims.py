@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from newfound.experiments.defaults import FEW, N_CLASSES, N_TABLE_CLASSES
+from newfound.experiments import discovery_tables
+from newfound.experiments.defaults import FEW, N_CLASSES
 from newfound.experiments.experiment import Series
 from newfound.experiments.paper_tables import model_title, title_of
 from newfound.experiments.presets import DEFAULT, PRESETS
@@ -34,13 +35,13 @@ class Claim(NamedTuple):
 
 
 def all_claims() -> Iterator[Claim]:
-    """Of the defaults, of scikit-learn's tables, and of the paper's tables."""
+    """Of the defaults, given a number and not, and of the paper's tables."""
     for dataset in N_CLASSES:
         yield from _of_defaults(dataset)
-    for dataset, n_classes in N_TABLE_CLASSES.items():
-        text = f"scikit-learn's {dataset}, half the classes hidden, as many components as classes: {ONE}"
-        series = Series(dataset, "gmdgm", SEMI, n_classes, preset=DEFAULT)
-        yield Claim(text, "tables", series, ("acc_one_to_one", "all"))
+    for series in discovery_tables.main_series():
+        labels = "" if series.labels_per_class is None else f", {series.labels_per_class} labels a class"
+        text = f"{title_of(series.dataset)}, {series.regime}{labels}, number not given: {ONE}"
+        yield Claim(text, "discovery", series, ("acc_one_to_one", "all"))
     for (dataset, regime), paper in TABLE_1.items():
         text = f"Table 1, SSVAE, {title_of(dataset)}, {regime}: {OWN} (paper: {paper})"
         yield Claim(text, "table-1", Series(dataset, "ssvae", regime, preset="quick"), ("acc_own_component",))
@@ -56,8 +57,6 @@ def _of_defaults(dataset: str) -> Iterator[Claim]:
     for text, regime, n_components, labels, path in (
         (f"{hidden}, 40 new components: {MANY} (paper: {paper})", SEMI, None, None, ("acc_many_to_one",)),
         (f"{hidden}, 40 new components: {OWN}", SEMI, None, None, ("acc_own_component",)),
-        (f"{hidden}, as many components as classes: {ONE}", SEMI, N_CLASSES[dataset], None, ("acc_one_to_one", "all")),
-        (f"{hidden}, {FEW} labels a known class: {MANY}", SEMI, None, FEW, ("acc_many_to_one",)),
         (f"no labels: {MANY}", "unsupervised", None, None, ("acc_many_to_one",)),
         (f"{FEW} labels of every class: accuracy", "semi-supervised", None, FEW, ("acc_own_component",)),
     ):

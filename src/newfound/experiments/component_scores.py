@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from newfound.classes import Classes
-from newfound.evaluation import Accuracy, Evaluation, evaluate
+from newfound.evaluation import Accuracy, Evaluation, evaluate, macro_accuracy, one_to_one
 from newfound.experiments.tasks import Task
 
 
@@ -22,7 +22,20 @@ def evaluate_task(task: Task, component: np.ndarray, classes: Classes) -> Evalua
 
 def classes_of(model: Any, task: Task) -> Classes:
     """The classes of a fitted model; a baseline has a component for each class of the task."""
-    return model.fitted_.classes if hasattr(model, "fitted_") else task.classes
+    if hasattr(model, "fitted_"):
+        return model.fitted_.classes
+    return getattr(model, "classes", task.classes)
+
+
+def scores_classes(model: Any, task: Task) -> bool:
+    """Whether a model's classes are scored, not its components: where their number was for it to find."""
+    return hasattr(model, "fitted_") and task.finds_number
+
+
+def scored_classes(model: Any, task: Task) -> Classes:
+    """What is scored, as classes of a component each."""
+    classes = classes_of(model, task)
+    return replace(classes, component_class=np.arange(len(classes))) if scores_classes(model, task) else classes
 
 
 def scores(evaluation: Evaluation, classes: Classes) -> dict[str, Any]:
@@ -30,8 +43,9 @@ def scores(evaluation: Evaluation, classes: Classes) -> dict[str, Any]:
     metrics = evaluation.metrics
     return {
         "acc_many_to_one": _per_cent(evaluation.many_to_one.all),
-        "acc_many_to_one_by_group": _by_group(evaluation.many_to_one),
-        "acc_one_to_one": _by_group(evaluation.one_to_one),
+        "acc_many_to_one_by_group": by_group(evaluation.many_to_one),
+        "acc_one_to_one": by_group(evaluation.one_to_one),
+        "acc_one_to_one_macro": _per_cent(macro_accuracy(evaluation.counts, one_to_one(evaluation.counts))),
         "acc_own_component": _per_cent(_own_component(evaluation, classes)),
         "assigned_to_known": _per_cent(_assigned_to_known(evaluation, classes)),
         "nmi": round(metrics["normalised mutual information"], 4),
@@ -56,7 +70,8 @@ def _assigned_to_known(evaluation: Evaluation, classes: Classes) -> float:
     return float(evaluation.counts[:, ~is_new].sum() / evaluation.counts.sum())
 
 
-def _by_group(accuracy: Accuracy) -> dict[str, float | None]:
+def by_group(accuracy: Accuracy) -> dict[str, float | None]:
+    """Accuracy in per cent; None where there is no such row."""
     return {"all": _per_cent(accuracy.all), "known": _per_cent(accuracy.known), "new": _per_cent(accuracy.new)}
 
 

@@ -5,19 +5,13 @@ from pathlib import Path
 from newfound.experiments.paper_tables import title_of
 from newfound.experiments.presets import DEFAULT, VARIANTS, changes_anything
 from newfound.experiments.published import TABLE_2
-from newfound.experiments.summaries import NONE, Group, Results
+from newfound.experiments.summaries import Group, Results
 from newfound.experiments.table_files import write_table
 from newfound.experiments.tasks import HIDDEN_KNOWN
 
 N_CLASSES = {"mnist": 10, "fashion-mnist": 10, "har": 6}
 FEW = 10  # labels a class
-N_TABLE_CLASSES = {"digits": 10, "wine": 3, "iris": 3, "breast-cancer": 2}
-METHODS = {
-    "gmdgm": "newfound",
-    "k-means-scaled": "k-means",
-    "gaussian-mixture": "Gaussian mixture",
-    "self-training": "self-training",
-}
+ABLATED = ("mnist-10000-rows", "fashion-mnist-10000-rows", "har")
 
 
 def default_table(results: Results, folder: Path) -> list[Path]:
@@ -27,17 +21,13 @@ def default_table(results: Results, folder: Path) -> list[Path]:
     def groups(regime: str, labels: int | None = None) -> list[Group]:
         return [own.group(dataset, "gmdgm", regime, labels_per_class=labels) for dataset in N_CLASSES]
 
-    semi, few = groups("semi-unsupervised"), groups("semi-unsupervised", FEW)
-    true_number = [own.group(dataset, "gmdgm", "semi-unsupervised", n) for dataset, n in N_CLASSES.items()]
+    semi = groups("semi-unsupervised")
     rows = [
         ["semi-unsupervised, 40 new components: many-to-one, all", *_show(semi, "acc_many_to_one")],
         ["… the paper's GM-DGM", *(str(TABLE_2[dataset, "gmdgm", "semi-unsupervised"]) for dataset in N_CLASSES)],
         ["… known classes, in the component of their own", *_show(semi, "acc_own_component")],
         ["… non-empty components, fewest", *(group.show_least("non_empty_components") for group in semi)],
         ["… seconds per seed", *(group.show_mean("seconds") for group in semi)],
-        ["as many components as classes: one-to-one, all", *_show(true_number, "acc_one_to_one", "all")],
-        [f"{FEW} labels a known class: many-to-one, all", *_show(few, "acc_many_to_one")],
-        ["… known classes, in the component of their own", *_show(few, "acc_own_component")],
         ["unsupervised: many-to-one", *_show(groups("unsupervised"), "acc_many_to_one")],
         [
             f"semi-supervised, {FEW} labels a class: accuracy",
@@ -57,34 +47,6 @@ def _show(groups: list[Group], *path: str) -> list[str]:
     return [group.show(*path) for group in groups]
 
 
-def sklearn_table(results: Results, folder: Path) -> list[Path]:
-    """Data that nothing was tuned on, beside what one would use instead."""
-    own = results.of_preset(DEFAULT)
-    header = ["table", "method", "one-to-one, all", "known", "new", "non-empty", "seconds per seed"]
-    rows = [
-        [dataset, title, *_method_columns(own.group(dataset, method, "semi-unsupervised", n_classes), n_classes)]
-        for dataset, n_classes in N_TABLE_CLASSES.items()
-        for method, title in METHODS.items()
-    ]
-    caption = (
-        "Tables of scikit-learn, the second half of the classes hidden and a fifth of the other labels kept; as many "
-        "components as classes; one-to-one (Hungarian) accuracy in % on a quarter of the rows, mean ± SD over seeds. "
-        "newfound: its defaults. The others see columns of mean 0 and variance 1; k-means and the mixture read no "
-        "labels, self-training (of a logistic regression) knows no class without one. non-empty: components with a "
-        "test row, the fewest of all seeds."
-    )
-    return write_table(folder / DEFAULT, "tables", caption, header, rows)
-
-
-def _method_columns(group: Group, n_classes: int) -> list[str]:
-    non_empty = group.show_least("non_empty_components")
-    return [
-        *(group.show("acc_one_to_one", classes) for classes in ("all", "known", "new")),
-        non_empty if non_empty == NONE else f"{non_empty} of {n_classes}",
-        group.show_mean("seconds", digits=1),
-    ]
-
-
 def ablation_table(results: Results, folder: Path) -> list[Path]:
     """Every variant on the same tasks, scored by labels that a user has."""
     header = [
@@ -95,7 +57,7 @@ def ablation_table(results: Results, folder: Path) -> list[Path]:
         [variant, title_of(dataset), *_ablation_columns(of_variant.group(dataset, "gmdgm", HIDDEN_KNOWN))]
         for variant in VARIANTS
         for of_variant in [results.of_preset(variant)]
-        for dataset in N_CLASSES
+        for dataset in ABLATED
         if changes_anything(variant, dataset)
     ]
     caption = (

@@ -2,18 +2,21 @@
 
 import os
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from newfound import __version__
+from newfound.classes import Classes
 from newfound.evaluation import Evaluation, posterior_entropy
 from newfound.experiments.baselines import BASELINES
-from newfound.experiments.component_scores import classes_of, evaluate_task, scores
+from newfound.experiments.component_scores import classes_of, evaluate_task, scored_classes, scores, scores_classes
+from newfound.experiments.findings import discover_only, found
 from newfound.experiments.presets import PRESETS, Changes, changes_of, keywords, whole_settings
 from newfound.experiments.tasks import FIRST_HALF, Task, make_task
 
+DISCOVERY = "discovery"  # in place of a model: what is found among the training rows, without any training
 GRID_ROWS = 8  # draws of z in a picture of generated rows
 CONFIDENT_ROWS = 10  # rows of each component in a picture of the most confident ones
 
@@ -55,7 +58,7 @@ class Experiment:
         """The whole configuration, as it is recorded."""
         if self.model in BASELINES:
             return BASELINES[self.model].settings
-        return whole_settings(self.model, self.changes(asked))
+        return whole_settings("gmdgm" if self.model == DISCOVERY else self.model, self.changes(asked))
 
 
 class Series(NamedTuple):
@@ -78,13 +81,17 @@ def run_experiment(experiment: Experiment, asked: Changes) -> tuple[dict[str, An
     """Fit and test: the record of an experiment, and the arrays that its figures need."""
     e = experiment
     task = make_task(e.dataset, e.regime, e.seed, e.n_components, e.labels_per_class)
+    if e.model == DISCOVERY:
+        task = replace(task, X_test=task.X, truth=task.all_labels)
     began = time.perf_counter()
     model = fit_method(e.model, task, e.seed, e.changes(asked))
     seconds = time.perf_counter() - began
-    evaluation = evaluate_task(task, _components(e, model, task.X_test), classes_of(model, task))
+    classes = scored_classes(model, task)
+    evaluation = evaluate_task(task, _components(e, model, task), classes)
     record = {
         **{name: value for name, value in asdict(e).items() if value is not None or name == "n_components"},
-        **results(model, task, evaluation),
+        **results(model, task, evaluation, classes),
+        **({"found": found(model, task)} if task.finds_number and hasattr(model, "n_new_range_") else {}),
         "settings": e.settings(asked),
         "seconds": round(seconds, 1),
         **surroundings(),
@@ -96,31 +103,37 @@ def fit_method(name: str, task: Task, seed: int, changes: Changes, n_new: Any = 
     """A model of newfound or a baseline, by its name, fitted to a task; `n_new` is the task's unless it is given."""
     if name in BASELINES:
         return BASELINES[name].fit(task, seed)
+    if name == DISCOVERY:
+        return discover_only(task, seed, changes)
     from newfound.estimator import estimator_of
     from newfound.training import Termination
 
-    model = estimator_of(name)(n_new=task.n_new if n_new is None else n_new, random_state=seed, **keywords(changes))
+    if n_new is None:
+        n_new = "auto" if task.finds_number else task.n_new
+    of_task = {"n_new": n_new, "random_state": seed, "feature_types": task.feature_types}
+    model = estimator_of(name)(**of_task, **keywords(changes))
     model.fit(task.X, task.labels)
     if model.termination_condition_ is Termination.INTERRUPTED:  # half a fit is no result
         raise KeyboardInterrupt
     return model
 
 
-def _components(experiment: Experiment, model: Any, X: np.ndarray) -> np.ndarray:
+def _components(experiment: Experiment, model: Any, task: Task) -> np.ndarray:
     """newfound's own answers, or the paper's: the most probable component, be it known or new."""
-    is_papers = experiment.model not in BASELINES and experiment.preset in PRESETS
-    return model.predict_component_proba(X).argmax(axis=1) if is_papers else model.predict_component(X)
+    if experiment.model not in BASELINES and experiment.preset in PRESETS:
+        return model.predict_component_proba(task.X_test).argmax(axis=1)
+    component = model.predict_component(task.X_test)
+    return classes_of(model, task).component_class[component] if scores_classes(model, task) else component
 
 
-def results(model: Any, task: Task, evaluation: Evaluation) -> dict[str, Any]:
+def results(model: Any, task: Task, evaluation: Evaluation, classes: Classes) -> dict[str, Any]:
     """What was learned from, and how well."""
-    classes = classes_of(model, task)
     return {
         "n_train": len(task.X),
         "n_labelled": task.labels.n_labelled,
         "n_test": int(evaluation.counts.sum()),
         "n_known": classes.n_known,
-        "n_new": task.n_new,
+        "n_new": len(classes) - classes.n_known,
         **scores(evaluation, classes),
         "classes": evaluation.classes.tolist(),
         "known_classes": classes.known.tolist(),

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from newfound.config import NAMES, Config
-from newfound.experiments.tasks import FIRST_HALF, RANDOM_SPLIT
+from newfound.experiments.tasks import FIRST_HALF, RANDOM_SPLIT, SAMPLE
 from newfound.parameters import check_parameters
 
 PRESETS = ("quick", "paper")
 DEFAULT = "default"  # the estimator's defaults, which are no reproduction
-OF_THE_TASK = {"n_new", "n_init", "random_state", "verbose"}  # not for a preset to say
+OF_THE_TASK = {"n_new", "n_init", "random_state", "verbose", "feature_types"}  # not for a preset to say
 CONFIG_NAMES = frozenset().union(*NAMES.values())
 
 Changes = Mapping[str, Any]
@@ -24,6 +24,8 @@ UNSPECIFIED: dict[str, Any] = {
     "temperature": 0.5,
     "activation": "relu",
     "prior_known": 0.5,  # half of p(y) for the known classes, where there are new components; else all of it
+    "target_steps": 6_000,  # of max_epochs="auto",
+    "pretrain_target_steps": 3_000,  # and of each phase of pretraining
     "validation_fraction": 0.0,  # every row and every label that is kept is learned from
     "pu_weight": 0.0,  # the paper's objective has no such term,
     "vat_weight": 0.0,  # nor this one
@@ -74,7 +76,7 @@ def changes_of(preset: str, dataset: str, model: str) -> dict[str, Any]:
     paper's kernels and dimensions of z in both presets.
     """
     if preset in VARIANTS:
-        changes = OF_IMAGES.get(dataset, {}) | VARIANTS[preset]
+        changes = OF_IMAGES.get(SAMPLE.sub(r"\1", dataset), {}) | VARIANTS[preset]
         return {name: value for name, value in changes.items() if value is not None}
     source = dataset.removesuffix(FIRST_HALF).removesuffix(RANDOM_SPLIT)
     of_data = {} if source == "har" else IMAGES

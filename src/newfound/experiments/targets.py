@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from newfound.experiments import agreement, claims, defaults, paper_figures, paper_tables
+from newfound.experiments import agreement, claims, defaults, discovery_tables, paper_figures, paper_tables
 from newfound.experiments.experiment import Experiment, Series
 from newfound.experiments.presets import DEFAULT, PRESETS, VARIANTS, changes_anything
 from newfound.experiments.published import TABLE_1, TABLE_2
@@ -21,10 +21,11 @@ class Target:
     series: tuple[Series, ...]
     draw: Callable[[Results, Path], list[Path]]
     max_seeds: int | None = None
+    n_seeds: int | None = None  # where it is not for the user to choose
     is_papers: bool = True
 
     def seeds(self, n_seeds: int) -> range:
-        return range(min(n_seeds, self.max_seeds or n_seeds))
+        return range(self.n_seeds or min(n_seeds, self.max_seeds or n_seeds))
 
 
 def series_of(datasets: Iterable[str], models: Iterable[str], regimes: Iterable[str]) -> tuple[Series, ...]:
@@ -38,25 +39,14 @@ _KMEANS_2 = series_of(paper_tables.DATASETS, ["k-means"], sorted(set(paper_table
 _SETS = ("mnist", "fashion-mnist", "har")
 _FIGURE_3 = (Series("mnist", "ssvae", "unsupervised", paper_figures.N_FIGURE_3),)
 _DEFAULT = tuple(
-    Series(dataset, "gmdgm", regime, n_components, labels, DEFAULT)
-    for dataset, n_classes in defaults.N_CLASSES.items()
-    for regime, n_components, labels in (
-        ("semi-unsupervised", None, None),
-        ("semi-unsupervised", n_classes, None),
-        ("semi-unsupervised", None, defaults.FEW),
-        ("unsupervised", None, None),
-        ("semi-supervised", None, defaults.FEW),
-    )
-)
-_SKLEARN = tuple(
-    Series(dataset, method, "semi-unsupervised", n_classes, preset=DEFAULT)
-    for dataset, n_classes in defaults.N_TABLE_CLASSES.items()
-    for method in defaults.METHODS
+    Series(dataset, "gmdgm", regime, None, labels, DEFAULT)
+    for dataset in defaults.N_CLASSES
+    for regime, labels in (("semi-unsupervised", None), ("unsupervised", None), ("semi-supervised", defaults.FEW))
 )
 _ABLATION = tuple(
     Series(dataset, "gmdgm", HIDDEN_KNOWN, preset=variant)
     for variant in VARIANTS
-    for dataset in defaults.N_CLASSES
+    for dataset in defaults.ABLATED
     if changes_anything(variant, dataset)
 )
 
@@ -80,7 +70,39 @@ TARGETS = {
         max_seeds=1,
     ),
     "default": Target("newfound's defaults", _DEFAULT, defaults.default_table, is_papers=False),
-    "tables": Target("… on tables of scikit-learn", _SKLEARN, defaults.sklearn_table, is_papers=False),
+    "discovery": Target(
+        "… the number not given",
+        tuple(discovery_tables.main_series()),
+        discovery_tables.discovery_table,
+        is_papers=False,
+    ),
+    "small-tables": Target(
+        "… on small tables",
+        tuple(discovery_tables.small_series()),
+        discovery_tables.small_table,
+        is_papers=False,
+    ),
+    "number": Target(
+        "… nothing hidden, one hidden",
+        tuple(discovery_tables.screen_series()),
+        discovery_tables.screen_table,
+        n_seeds=discovery_tables.SCREEN_SEEDS,
+        is_papers=False,
+    ),
+    "other-ways": Target(
+        "… hidden in other ways",
+        tuple(discovery_tables.other_series()),
+        discovery_tables.other_table,
+        max_seeds=2,
+        is_papers=False,
+    ),
+    "novel-only": Target(
+        "… TabularNCD's protocol",
+        tuple(discovery_tables.novel_series()),
+        discovery_tables.novel_table,
+        max_seeds=2,
+        is_papers=False,
+    ),
     "ablation": Target("… what each part is worth", _ABLATION, defaults.ablation_table, max_seeds=2, is_papers=False),
     "claims": Target("every number with its command, from what is done", (), claims.write_page, is_papers=False),
 }
@@ -136,9 +158,8 @@ def experiments_of(names: Collection[str], preset: str, n_seeds: int, choice: Ch
     choice.check(names)
     experiments = {
         of.experiment(preset, seed): None
-        for seed in range(n_seeds)
         for name in names
-        if seed in TARGETS[name].seeds(n_seeds)
+        for seed in TARGETS[name].seeds(n_seeds)
         for of in filter(choice.takes, TARGETS[name].series)
     }
     return list(experiments)

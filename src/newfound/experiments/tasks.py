@@ -1,16 +1,19 @@
 """Tasks: which rows an experiment learns from, which labels it sees, and which rows it is tested on."""
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from newfound.classes import Classes
-from newfound.data import load_named
+from newfound.data import load_named, read_dataset
+from newfound.experiments.regimes import Hidden, Rows, regime_named
 from newfound.labels import UNLABELLED, Labels
 from newfound.masking import hide_labels
 
 FIRST_HALF = "-0-4"  # the first five classes alone: the semi-supervised half of Table 1
+SAMPLE = re.compile(r"(.+)-(\d+)-rows")  # of the training rows
 RANDOM_SPLIT = "-random-split"  # training and test rows shuffled and split again
 HIDDEN_KNOWN = "hidden-known-validation"  # semi-unsupervised, with some known classes hidden on purpose
 SETUPS = ("unsupervised", "semi-supervised", "semi-unsupervised", "accidental")
@@ -31,6 +34,8 @@ class Parts(NamedTuple):
     labels: Labels
     X_test: np.ndarray
     truth: Labels
+    groups: np.ndarray | None = None  # of the training rows
+    feature_types: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,9 @@ class Task:
     n_new: int
     X_test: np.ndarray
     truth: Labels  # of the test rows
+    finds_number: bool = False  # n_new is the true number, and newfound is not told
+    is_novel_only: bool = False  # only test rows of hidden classes count
+    feature_types: tuple[str, ...] | None = None
 
     @property
     def known(self) -> np.ndarray:
@@ -57,14 +65,35 @@ class Task:
     @property
     def is_scored(self) -> np.ndarray:
         """Which test rows count: all, or those of known classes where no others are asked for."""
-        return np.isin(self.truth.codes, self.known) | (self.n_new > 0)
+        is_known = np.isin(self.truth.codes, self.known)
+        return ~is_known if self.is_novel_only else is_known | (self.n_new > 0)
 
 
 def make_task(
     dataset: str, regime: str, seed: int, n_components: int | None = None, labels_per_class: int | None = None
 ) -> Task:
-    """One of the paper's set-ups on one of its data sets; which labels are kept depends on the seed."""
-    return task_of(load_parts(dataset, seed), regime, seed, n_components, labels_per_class or LABELS_KEPT)
+    """One of the paper's set-ups, or of `regimes`, on a data set; which labels are kept depends on the seed."""
+    parts, keep = load_parts(dataset, seed), labels_per_class or LABELS_KEPT
+    if hides := regime_named(regime):
+        return open_task(parts, hides(Rows(dataset, parts.labels, parts.groups, keep, seed)), n_components)
+    return task_of(parts, regime, seed, n_components, keep)
+
+
+def open_task(parts: Parts, hidden: Hidden, n_components: int | None = None) -> Task:
+    """A task in which the number of new classes is to be found, unless that of components is given."""
+    labels = hidden.labels
+    true_number = int(np.count_nonzero(parts.labels.counts) - np.count_nonzero(labels.counts))
+    return Task(
+        parts.X[hidden.rows],
+        labels,
+        parts.labels.take(hidden.rows),
+        true_number if n_components is None else n_components - int(np.count_nonzero(labels.counts)),
+        parts.X_test,
+        parts.truth,
+        finds_number=n_components is None,
+        is_novel_only=hidden.is_novel_only,
+        feature_types=parts.feature_types,
+    )
 
 
 def task_of(parts: Parts, regime: str, seed: int, n_components: int | None = None, keep: float = LABELS_KEPT) -> Task:
@@ -73,7 +102,7 @@ def task_of(parts: Parts, regime: str, seed: int, n_components: int | None = Non
     `n_components` is for learning without any label, where the paper does not say how many there are; by default as
     many as in semi-unsupervised learning of the same data. `keep` is the share, or the number, of labels of a class.
     """
-    X, all_labels, X_test, truth = parts
+    X, all_labels, X_test, truth = parts[:4]
     setup = "semi-unsupervised" if regime == HIDDEN_KNOWN else regime
     labels, n_new = paper_setup(setup, all_labels, keep=keep, random_state=seed)
     if regime == HIDDEN_KNOWN:
@@ -126,11 +155,18 @@ def hide_known_classes(labels: Labels, seed: int) -> tuple[Labels, np.ndarray]:
 
 
 def load_parts(dataset: str, seed: int) -> Parts:
-    """A published data set, half of its classes, its rows split again, or a table of scikit-learn's."""
+    """A published data set, half of its classes, a sample of it, its rows split again, or a small table."""
+    if sample := SAMPLE.fullmatch(dataset):
+        parts = load_parts(sample[1], seed)
+        chosen = np.random.default_rng(seed).permutation(len(parts.X))[: int(sample[2])]
+        return parts._replace(X=parts.X[chosen], labels=parts.labels.take(chosen))
+    if dataset == "penguins":
+        return load_penguins(seed)
     if dataset in SKLEARN_TABLES:
         return load_table(dataset, seed)
     published = load_named(dataset.removesuffix(FIRST_HALF).removesuffix(RANDOM_SPLIT))
-    parts = Parts(published.train.X, published.train.labels, published.test.X, published.test.labels)
+    train, test = published.train, published.test
+    parts = Parts(train.X, train.labels, test.X, test.labels, train.groups)
     if dataset.endswith(RANDOM_SPLIT):
         return shuffle_parts(parts, seed)
     if dataset.endswith(FIRST_HALF):
@@ -146,6 +182,15 @@ def load_table(name: str, seed: int) -> Parts:
     table = getattr(datasets, SKLEARN_TABLES[name])()
     labels = Labels(np.array([str(name) for name in table.target_names]), table.target)
     return split_rows(table.data.astype(np.float32), labels, seed)
+
+
+def load_penguins(seed: int) -> Parts:
+    """The table that the package palmerpenguins carries, read as `newfound fit` reads it."""
+    from importlib.resources import as_file, files
+
+    with as_file(files("palmerpenguins").joinpath("data/penguins.csv")) as path:
+        table = read_dataset(str(path), "species")
+    return split_rows(table.X, table.labels, seed)._replace(feature_types=tuple(table.schema.feature_types or ()))
 
 
 def split_rows(X: np.ndarray, labels: Labels, seed: int) -> Parts:

@@ -11,8 +11,8 @@ from newfound.labels import UNLABELLED
 from newfound.models.objective import Expectation, Weights
 from newfound.training.steps import Hyperparameters
 
-EPOCHS = (10, 150)  # the fewest and the most that "auto" gives
-PRETRAIN_EPOCHS = (3, 60)
+EPOCHS = (5, 150)  # the fewest and the most that "auto" gives
+PRETRAIN_EPOCHS = (1, 60)
 DEFAULTS = Config()
 
 
