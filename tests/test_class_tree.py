@@ -29,7 +29,6 @@ def partition(of):
 # ---- cuts ------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(grown())
 def test_a_cut_has_so_many_groups_numbered_by_size(case):
     tree = grow_tree(*case)
@@ -40,7 +39,6 @@ def test_a_cut_has_so_many_groups_numbered_by_size(case):
         assert (np.diff(rows) <= 0).all()
 
 
-@settings(deadline=None)
 @given(grown())
 def test_cuts_are_nested(case):
     """One group fewer is two groups joined, and all others as they were."""
@@ -52,7 +50,6 @@ def test_cuts_are_nested(case):
         assert a.isdisjoint(b)
 
 
-@settings(deadline=None)
 @given(grown())
 def test_as_many_groups_as_were_found_are_those_that_were_found(case):
     _, _, group = case
@@ -116,7 +113,7 @@ def is_without_ties(joins):
     return all(len(which) == 1 for _, which in joins)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(1, 8), st.integers(1, 3), st.integers(0, 10_000))
 def test_the_tree_grows_as_a_loop_over_all_edges_says(n, n_groups, seed):
     rng = np.random.default_rng(seed)
@@ -146,7 +143,7 @@ def test_fragments_that_nothing_joins_still_make_one_tree():
     assert np.isfinite(tree.affinity).all()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=12), st.integers(0, 1000))
 def test_links_are_sums_over_pairs_of_nodes(group, seed):
     group, n = np.array(group), len(group)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small import blobs, quick
 
@@ -137,7 +137,6 @@ def test_what_has_no_tree_says_so():
 # ---- the same, of any probabilities ----------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(
     st.integers(0, 2),
     st.lists(st.integers(0, 3), min_size=2, max_size=6),

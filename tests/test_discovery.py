@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM
@@ -12,7 +13,7 @@ from newfound.discovery import Evidence, discover, resolution
 from newfound.discovery.answers import answers, is_sure
 from newfound.discovery.communities import communities
 from newfound.discovery.new_groups import NO_GROUP, Nodes, fragments, missing_labels, new_groups
-from newfound.discovery.resolution import agreement, choose_resolutions
+from newfound.discovery.resolution import agreement, choose_resolutions, usual_resolution
 from newfound.discovery.stability import groups_without_labels, large_groups, numbers_in_samples
 from newfound.evaluation import evaluate
 from newfound.graph import neighbour_graph
@@ -44,8 +45,6 @@ def test_groups_that_nothing_joins_are_communities():
 
 
 def test_a_graph_without_edges_is_of_lone_nodes():
-    from scipy.sparse import csr_array
-
     assert communities(csr_array((5, 5)), 1.0, seed=0).tolist() == [0, 1, 2, 3, 4]
 
 
@@ -84,12 +83,19 @@ def test_pairs_are_counted_as_a_loop_counts_them():
     assert agreement(labels, community) == pytest.approx(expected)
 
 
+def test_the_usual_resolution_is_lower_for_larger_graphs():
+    numbers = [SETTINGS.resolution_rows // 8, SETTINGS.resolution_rows, 8 * SETTINGS.resolution_rows]
+    usual = [usual_resolution(n, SETTINGS) / SETTINGS.resolution for n in numbers]
+    assert usual == pytest.approx([2.0, 1.0, 0.5])
+
+
 def counted_agreements(monkeypatch, by_resolution):
     """What each resolution agrees with the labels is given; which were tried is counted."""
     tried = []
     monkeypatch.setattr(resolution, "communities", lambda weights, r, seed: tried.append(r) or np.array([r]))
     monkeypatch.setattr(resolution, "agreement", lambda labels, community: by_resolution(float(community[0])))
-    return tried, choose_resolutions(None, None, SETTINGS, seed=0)
+    weights = csr_array((SETTINGS.resolution_rows,) * 2)  # of as many rows as the usual resolution is for
+    return tried, choose_resolutions(weights, None, SETTINGS, seed=0)
 
 
 def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
@@ -104,7 +110,6 @@ def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
     assert len(tried) == 1 + 2 * resolution.MOST_OCTAVES / resolution.STEP  # nothing to beat: all of them
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10_000))
 def test_resolutions_are_those_of_trying_all_best_first_with_positive_weights(seed):
     octaves = np.arange(-resolution.MOST_OCTAVES, resolution.MOST_OCTAVES + resolution.STEP, resolution.STEP)
@@ -154,7 +159,6 @@ def test_missing_labels_are_no_surprise_where_few_are_expected():
     assert p_few == pytest.approx((1 - frequency) ** 10, rel=0.3)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 60), st.floats(0, 20), st.floats(0, 5), st.integers(0, 2)), min_size=1, max_size=6
@@ -217,7 +221,6 @@ def targets_of_rows(draw):
     return rng.dirichlet(np.ones(n_known + n_fragments), n_rows), labels, group, n_known
 
 
-@settings(deadline=None)
 @given(targets_of_rows())
 def test_laws_of_answers(case):
     targets, labels, group, n_known = case
@@ -359,7 +362,7 @@ def test_without_labels_the_groups_are_counted():
 def test_the_number_in_samples_of_clear_blobs_is_theirs():
     X, _ = blobs(400)
     weights = neighbour_graph([X], SETTINGS, seed=0).weights.tocsr()
-    numbers = numbers_in_samples(weights, SETTINGS.resolution, SETTINGS, seed=0)
+    numbers = numbers_in_samples(weights, usual_resolution(400, SETTINGS), SETTINGS, seed=0)
     assert len(numbers) == SETTINGS.stability_samples
     assert min(numbers) <= 4 <= max(numbers)
 

@@ -64,7 +64,7 @@ def distances(points):
     return np.linalg.norm(points[:, None] - points, axis=2)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.floats(-4, 4), st.floats(-100, 100), st.booleans()), min_size=D_X, max_size=D_X),
 )
