@@ -192,10 +192,16 @@ def test_a_number_given_for_the_pu_weight_is_obeyed():
 
 def test_random_labels_are_no_reason_to_warn():
     X, truth, room = clouds(600)
-    labels = labelled(truth, room < 5, 0.3)
-    model, told = fitted(X, labels, room)
+    model, told = fitted(X, labelled(truth, room < 5, 0.3), room)
     assert told == []
     assert model.selection_.grade == RANDOM
+
+
+def test_the_pu_weight_is_an_ordinary_one_where_labels_are_random():
+    X, truth, room = clouds(600)
+    labels = labelled(truth, room < 5, 0.3, hidden=(2,))
+    model, _ = fitted(X, labels, room)
+    assert (model.selection_.grade, model.n_new_) == (RANDOM, 1)
     same, _ = fitted(X, labels, room, pu_weight=0.3)  # what "auto" is then
     np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
     other, _ = fitted(X, labels, room, pu_weight=0.0)
