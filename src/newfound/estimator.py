@@ -318,8 +318,8 @@ class GMDGM(DeepGenerativeClassifier):
     Attributes
     ----------
     classes_ : known classes first, then the new ones.
-    labels_ : the class of each row that was fitted on: its label, else what was discovered; what the model predicts
-        where no new class was found, or nothing was discovered (SSVAE with a number; init="kmeans").
+    labels_ : the class of each row that was fitted on: its label, else what was discovered (with n_new="auto"; with a
+        number, what the model predicts).
     n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be.
     is_sure_ : whether each row that was fitted on belongs to its class more probably than not; `labels_` has the best
         class of every row, and those that are not sure may be left out.
@@ -330,7 +330,7 @@ class GMDGM(DeepGenerativeClassifier):
         random" or "too few labels"), and by how much not; None where n_new is given or no row has a label.
     is_new_ : one flag for each class.
     component_class_ : for each component, the position of its class in `classes_`.
-    temperature_ : what log q(y | x) is divided by, fitted on held-out labels; 1 where these are fewer than 10.
+    temperature_ : what log q(y | x) is divided by, fitted on held-out labels; 1 where these are fewer than 30.
     regime_ : "unsupervised", "semi-supervised", "semi-unsupervised" or "supervised".
     termination_condition_ : "max_epochs", "early_stopping", "diverged" or "interrupted".
     history_ : every term of the objective, and the validation ELBO and accuracy, over time.
