@@ -147,9 +147,13 @@ class Classes:
 
     def named(self, answer: Answer) -> np.ndarray:
         """The class of each row by its name; where no answer is given, what means unlabelled: −1, "" or None."""
-        if answer.is_given.all():
-            return self.names[answer.position]
-        return Labels(self.names, np.where(answer.is_given, answer.position, UNLABELLED)).values
+        return self.names_at(answer.position, answer.is_given)
+
+    def names_at(self, position: np.ndarray, is_given: np.ndarray) -> np.ndarray:
+        """Names of classes by their positions, and what means unlabelled where none is to be given."""
+        if is_given.all():
+            return self.names[position]
+        return Labels(self.names, np.where(is_given, position, UNLABELLED)).values
 
 
 def new_names(known: np.ndarray, n_new: int) -> list[Any]:

@@ -217,6 +217,11 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     architecture_ = property(lambda self: self.fitted_.architecture, doc="What was decided about the networks.")
 
     @property
+    def sure_labels_(self) -> np.ndarray:
+        """`labels_` with no answer (−1, "" or None) where a row is not sure of its class."""
+        return self._classes.names_at(self.component_class_[self.fitted_.row_components], self.is_sure_)
+
+    @property
     def evidence_(self) -> dict[Any, dict[str, float]]:
         """Of each new class: its rows, the labels it would hold if it were known, those it holds, and p of so few."""
         evidence = self.fitted_.class_evidence
@@ -321,8 +326,8 @@ class GMDGM(DeepGenerativeClassifier):
     labels_ : the class of each row that was fitted on: its label, else what was discovered (with n_new="auto"; with a
         number, what the model predicts).
     n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be.
-    is_sure_ : whether each row that was fitted on belongs to its class more probably than not; `labels_` has the best
-        class of every row, and those that are not sure may be left out.
+    is_sure_ : whether each row that was fitted on belongs to its class more probably than not.
+    sure_labels_ : `labels_`, with no answer (-1, "" or None) where a row is not sure.
     evidence_ : for each new class its rows, the labels it would hold if it were known, those it holds, and the
         probability of so few.
     tree_ : how components of new classes join; `cut` gives a model with more or fewer new classes.

@@ -1,6 +1,7 @@
 """From components of test rows to numbers: the one scoring of experiments, baselines and demo.
 
-The paper's metrics are those of components. So what is "predicted" of a row is here its component, not its class.
+The paper's metrics are those of components, and its models have one for each class. Where a class has several, what is
+scored is the class.
 """
 
 from dataclasses import replace
@@ -27,15 +28,11 @@ def classes_of(model: Any, task: Task) -> Classes:
     return getattr(model, "classes", task.classes)
 
 
-def scores_classes(model: Any, task: Task) -> bool:
-    """Whether a model's classes are scored, not its components: where their number was for it to find."""
-    return hasattr(model, "fitted_") and task.finds_number
-
-
-def scored_classes(model: Any, task: Task) -> Classes:
-    """What is scored, as classes of a component each."""
+def predicted(model: Any, task: Task) -> tuple[np.ndarray, Classes]:
+    """What newfound or a baseline says of the test rows: their classes, as classes of one component each."""
     classes = classes_of(model, task)
-    return replace(classes, component_class=np.arange(len(classes))) if scores_classes(model, task) else classes
+    position = classes.component_class[model.predict_component(task.X_test)]
+    return position, replace(classes, component_class=np.arange(len(classes)))
 
 
 def scores(evaluation: Evaluation, classes: Classes) -> dict[str, Any]:

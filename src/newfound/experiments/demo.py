@@ -11,7 +11,7 @@ import numpy as np
 
 from newfound.evaluation import Evaluation
 from newfound.experiments.baselines import BASELINES
-from newfound.experiments.component_scores import classes_of, evaluate_task
+from newfound.experiments.component_scores import evaluate_task, predicted
 from newfound.experiments.experiment import fit_method
 from newfound.experiments.tasks import Task, split_rows, task_of
 from newfound.labels import Labels
@@ -54,7 +54,7 @@ def run_method(name: str, task: Task, seed: int, n_new: int | str = "auto") -> O
         warnings.filterwarnings("ignore", message=".*columns do not vary")  # the blank corners of the digits
         model = fit_method(METHODS[name], task, seed, {}, n_new if METHODS[name] == "gmdgm" else None)
     seconds = time.perf_counter() - began
-    evaluation = evaluate_task(task, model.predict_component(task.X_test), classes_of(model, task))
+    evaluation = evaluate_task(task, *predicted(model, task))
     return Outcome(model, str(model.n_new_) if is_found else "given", evaluation, seconds)
 
 
@@ -106,10 +106,9 @@ def _confusion_matrices(task: Task, outcomes: Mapping[str, Outcome]) -> "Figure"
 
     figure = plots.new_figure(4.2 * len(outcomes), 3.8)
     for ax, (name, outcome) in zip(figure.subplots(1, len(outcomes)), outcomes.items(), strict=True):
-        classes = classes_of(outcome.model, task)
-        is_new = classes.is_new[classes.component_class]
+        is_new = predicted(outcome.model, task)[1].is_new
         is_unnamed = METHODS[name] in BASELINES  # k-means has no component of a known class
-        plots.confusion_matrix(outcome.evaluation, is_new | is_unnamed, name, ax, kind="component")
+        plots.confusion_matrix(outcome.evaluation, is_new | is_unnamed, name, ax, kind="class")
     return figure
 
 

@@ -11,7 +11,7 @@ from newfound import __version__
 from newfound.classes import Classes
 from newfound.evaluation import Evaluation, posterior_entropy
 from newfound.experiments.baselines import BASELINES
-from newfound.experiments.component_scores import classes_of, evaluate_task, scored_classes, scores, scores_classes
+from newfound.experiments.component_scores import classes_of, evaluate_task, predicted, scores
 from newfound.experiments.findings import discover_only, found
 from newfound.experiments.presets import PRESETS, Changes, changes_of, keywords, whole_settings
 from newfound.experiments.tasks import FIRST_HALF, Task, make_task
@@ -86,8 +86,8 @@ def run_experiment(experiment: Experiment, asked: Changes) -> tuple[dict[str, An
     began = time.perf_counter()
     model = fit_method(e.model, task, e.seed, e.changes(asked))
     seconds = time.perf_counter() - began
-    classes = scored_classes(model, task)
-    evaluation = evaluate_task(task, _components(e, model, task), classes)
+    position, classes = _papers_answer(model, task) if _is_papers(e) else predicted(model, task)
+    evaluation = evaluate_task(task, position, classes)
     record = {
         **{name: value for name, value in asdict(e).items() if value is not None or name == "n_components"},
         **results(model, task, evaluation, classes),
@@ -118,12 +118,13 @@ def fit_method(name: str, task: Task, seed: int, changes: Changes, n_new: Any = 
     return model
 
 
-def _components(experiment: Experiment, model: Any, task: Task) -> np.ndarray:
-    """newfound's own answers, or the paper's: the most probable component, be it known or new."""
-    if experiment.model not in BASELINES and experiment.preset in PRESETS:
-        return model.predict_component_proba(task.X_test).argmax(axis=1)
-    component = model.predict_component(task.X_test)
-    return classes_of(model, task).component_class[component] if scores_classes(model, task) else component
+def _is_papers(experiment: Experiment) -> bool:
+    return experiment.model not in BASELINES and experiment.preset in PRESETS
+
+
+def _papers_answer(model: Any, task: Task) -> tuple[np.ndarray, Classes]:
+    """The most probable component, be it known or new."""
+    return model.predict_component_proba(task.X_test).argmax(axis=1), classes_of(model, task)
 
 
 def results(model: Any, task: Task, evaluation: Evaluation, classes: Classes) -> dict[str, Any]:
