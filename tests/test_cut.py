@@ -117,6 +117,18 @@ def test_a_cut_is_kept_on_disk(fitted, tmp_path, n_new):
     np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
 
 
+def test_rows_that_are_not_sure_can_be_left_without_an_answer(fitted):
+    from copy import copy
+    from dataclasses import replace
+
+    model, X, y = fitted
+    some = copy(model)
+    is_sure = (np.arange(len(X)) % 3 > 0) | (y != "")
+    some.fitted_ = replace(model.fitted_, row_is_sure=is_sure)
+    for which in (some, some.cut(1)):
+        np.testing.assert_array_equal(which.sure_labels_, np.where(is_sure, which.labels_, ""))
+
+
 def test_numbers_that_cannot_be_cut(fitted):
     model, _, _ = fitted
     most = model.tree_.n_fragments
