@@ -26,7 +26,7 @@ FITS = [
         ("gmdgm", dataset, "semi-unsupervised", seed, "init", init)
         for seed in range(2)
         for dataset in ("mnist", "fashion-mnist", "har")
-        for init in ("kmeans", "spectral")
+        for init in ("kmeans", "graph")
     ),
 ]
 NAMES = ("model", "dataset", "regime", "seed", "setting", "value")

@@ -76,15 +76,15 @@ def grade_masks(case: Case, kind: str) -> list[str]:
     keeps = RANDOM_KEEPS if kind == "random" else BIASED_KEEPS
     for (hide, keep), i in product(product(HIDES, keeps), range(N_MASKS)):
         rng = np.random.default_rng([i, len(kind), 7])
-        labels, n_known = masked(case, kind, hide, keep, rng)
+        labels = masked(case, kind, hide, keep, rng)
         weights, of_nodes = case.graph.weights, labels[case.graph.sample]
-        of_classes = resolution.choose_resolutions(weights, of_nodes, n_known, SETTINGS, seed=0)[0]
+        of_classes = next(iter(resolution.choose_resolutions(weights, of_nodes, SETTINGS, seed=0)))  # the best
         grades.append(selection.label_selection(weights, of_nodes, None, of_classes, SETTINGS, seed=0).grade)
     return grades
 
 
-def masked(case: Case, kind: str, hide: str, keep: float | int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-    """Codes of the labels that are left, and the number of known classes."""
+def masked(case: Case, kind: str, hide: str, keep: float | int, rng: np.random.Generator) -> np.ndarray:
+    """Codes of the labels that are left."""
     classes = np.unique(case.truth)
     n_hidden = {"none": 0, "one": 1, "half": len(classes) // 2}[hide]
     known = rng.permutation(classes)[n_hidden:]
@@ -97,7 +97,7 @@ def masked(case: Case, kind: str, hide: str, keep: float | int, rng: np.random.G
         rows = rows[np.isin(case.people[rows], people)] if people is not None else selected(case, rows, kind, rng)
         n = keep if isinstance(keep, int) else max(1, round(keep * len(rows)))
         labels[rng.permutation(rows)[:n]] = code
-    return labels, len(known)
+    return labels
 
 
 def selected(case: Case, rows: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:

@@ -1,7 +1,10 @@
 import os
 
+import hypothesis
 import pytest
 
+hypothesis.settings.register_profile("not timed", deadline=None)
+hypothesis.settings.load_profile("not timed")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 if "PYTEST_XDIST_WORKER" in os.environ:  # several processes share the cores: threads that wait for each other cost most
     os.environ.setdefault("OMP_NUM_THREADS", "1")

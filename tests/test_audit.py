@@ -14,6 +14,7 @@ from newfound.auditing.hidden_classes import Sample, compare, hide, sample_rows,
 from newfound.auditing.make_audit import classes_to_hide
 from newfound.auditing.verdict import judge, missing_label_p_value
 from newfound.discovery import Discovery, discover
+from newfound.discovery.class_tree import grow_tree
 from newfound.estimator import GMDGM
 from newfound.initialisation import Rows
 from newfound.labels import UNLABELLED, Labels
@@ -60,6 +61,13 @@ def rows_of(X):
     return Rows(X, Scaling(np.zeros(X.shape[1], "f4"), np.ones(X.shape[1], "f4")))
 
 
+def discovered(n_new, answer, targets, p_new):
+    """New classes of one fragment each."""
+    tree = grow_tree(np.zeros((n_new, n_new)), np.arange(n_new, 0, -1), np.arange(n_new))
+    sure = np.ones(len(answer), bool)
+    return Discovery(n_new, (n_new, n_new), tree, answer, targets, p_new, sure, evidence=None, selection=None)
+
+
 def a_discovery(n_rows, n_new_rows, n_new=1):
     """Two known classes, then rows that are called new."""
     is_new = np.arange(n_rows) >= n_rows - n_new_rows
@@ -67,7 +75,7 @@ def a_discovery(n_rows, n_new_rows, n_new=1):
     known = np.eye(2)[np.arange(n_rows) % 2] * (1 - p_new)[:, None]
     targets = np.hstack([known, p_new[:, None]]) if n_new else known / known.sum(axis=1, keepdims=True)
     answer = np.where(is_new & (n_new > 0), 2, np.arange(n_rows) % 2)
-    return Discovery(n_new, (n_new, n_new), answer, targets, p_new)
+    return discovered(n_new, answer, targets, p_new)
 
 
 @pytest.mark.parametrize("n_new", [0, 1])
@@ -128,9 +136,19 @@ def test_what_became_of_a_hidden_class_is_counted():
     answer = np.array([0, 0, 2, 2, 2, 1, 1, 2])
     targets = np.eye(3)[answer]
     targets[6] = [0, 0.1, 0.9]  # labelled c, but out of fold it looks new
-    hidden = compare(Discovery(1, (1, 1), answer, targets, targets[:, 2]), labels, 1, np.array([0, 2]))
+    hidden = compare(discovered(1, answer, targets, targets[:, 2]), labels, 1, np.array([0, 2]))
     pairs = [(p > q) + (p == q) / 2 for p in (1, 1, 1, 0) for q in (0, 0, 0.9)]
     assert hidden == HiddenClass("b", 4, 0.75, "c", 0.25, f1=2 * 3 / (4 + 4), auroc=pytest.approx(np.mean(pairs)))
+
+
+def test_fragments_of_one_new_class_count_together():
+    """Two fragments of one class: its F1 is that of the class, not of its best part."""
+    labels = Labels.read(["a", "a", "b", "b", "b", "b"], 6)
+    answer = np.array([0, 0, 1, 1, 2, 2])
+    tree = grow_tree(np.ones((2, 2)), np.array([2, 2]), np.zeros(2, int))
+    found = discovered(1, answer, np.eye(3)[answer], (answer > 0).astype(float))._replace(tree=tree)
+    hidden = compare(found, labels, 1, np.array([0]))
+    assert (hidden.found_share, hidden.f1, hidden.auroc) == (1.0, 1.0, 1.0)
 
 
 def test_hiding_gives_discovery_the_other_labels_only():
@@ -140,7 +158,7 @@ def test_hiding_gives_discovery_the_other_labels_only():
     def discover_nothing(codes, n_known):
         seen.append((codes.tolist(), n_known))
         targets = np.tile([1.0, 0.0], (6, 1))
-        return Discovery(0, (0, 0), np.zeros(6, int), targets, np.zeros(6))
+        return discovered(0, np.zeros(6, int), targets, np.zeros(6))
 
     hidden = hide(Sample(labels, discover_nothing), 1)
     assert seen == [([0, -1, 1, 1, -1, -1], 2)]

@@ -80,6 +80,7 @@ def test_bad_combinations(what):
         ("validation_fraction", 0.9),
         ("verbose", "yes"),
         ("pu_weight", -1),
+        ("pu_weight", "always"),
     ],
 )
 def test_absurd_settings(setting, value):

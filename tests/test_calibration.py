@@ -5,8 +5,8 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM, load
-from newfound.calibration import HIGHEST, LOWEST, fit_temperature, negative_log_likelihood
-from newfound.wording import FEW_LABELS, if_few_labels
+from newfound.calibration import HIGHEST, LOWEST, MIN_LABELS, fit_temperature, negative_log_likelihood
+from newfound.wording import if_few_labels
 
 
 def honest(n: int, classes: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -42,20 +42,21 @@ def test_likelihood_by_the_slow_way():
 
 
 def test_few_labels_leave_the_network_as_it_is():
-    log_q, labels = honest(FEW_LABELS, np.arange(3))
+    log_q, labels = honest(MIN_LABELS, np.arange(3))
     assert fit_temperature(3 * log_q[:-1], np.arange(3), labels[:-1]) == 1
-    assert fit_temperature(3 * log_q, np.arange(3), labels) > 1.5
+    assert fit_temperature(3 * log_q, np.arange(3), labels) > 1.2
     assert fit_temperature(np.empty((0, 3)), np.arange(3), np.empty(0, dtype=int)) == 1
 
 
-@pytest.mark.parametrize("n", [FEW_LABELS, 1_000])
+@pytest.mark.parametrize("n", [MIN_LABELS, 30, 1_000])
 def test_labels_that_are_all_right_or_all_wrong_do_not_run_away(n):
-    """Thirty labels, all right at 90 %, are no reason to call every row certain."""
+    """Thirty labels, all right at 90 %, are no reason to call every row certain; ten are less of one."""
     log_q = np.log(np.tile([0.9, 0.05, 0.05], (n, 1)))
     right = fit_temperature(log_q, np.arange(3), np.zeros(n, dtype=int))
     wrong = fit_temperature(log_q, np.arange(3), np.ones(n, dtype=int))
     assert LOWEST < right < 1 < wrong <= HIGHEST
-    assert n > FEW_LABELS or right > 0.5
+    assert n > 30 or right > 0.5
+    assert n > MIN_LABELS or right > 0.7
 
 
 def test_a_row_that_the_network_holds_for_impossible_is_no_end():

@@ -2,22 +2,27 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM
 from newfound.config import Initialisation
-from newfound.discovery import discover
+from newfound.discovery import Evidence, discover, resolution
+from newfound.discovery.answers import answers, is_sure
 from newfound.discovery.communities import communities
-from newfound.discovery.discover import _is_large
-from newfound.discovery.new_groups import NO_GROUP, Nodes, missing_label_p_values, new_groups
-from newfound.discovery.resolution import agreement, choose_resolutions
+from newfound.discovery.new_groups import NO_GROUP, Nodes, fragments, missing_labels, new_groups
+from newfound.discovery.resolution import agreement, choose_resolutions, usual_resolution
+from newfound.discovery.stability import groups_without_labels, large_groups, numbers_in_samples
 from newfound.evaluation import evaluate
 from newfound.graph import neighbour_graph
-from newfound.initialisation import Rows
+from newfound.initialisation import Images, Rows
 from newfound.labels import UNLABELLED
 from newfound.preprocessing import Scaling
 
 SETTINGS = Initialisation()
+GRAPH = Initialisation(mixture_max_rows=1)  # however small the table
 
 
 def rows_of(X):
@@ -40,8 +45,6 @@ def test_groups_that_nothing_joins_are_communities():
 
 
 def test_a_graph_without_edges_is_of_lone_nodes():
-    from scipy.sparse import csr_array
-
     assert communities(csr_array((5, 5)), 1.0, seed=0).tolist() == [0, 1, 2, 3, 4]
 
 
@@ -57,9 +60,9 @@ def test_a_higher_resolution_makes_more_communities():
 
 def test_agreement_is_whole_where_every_class_is_a_community():
     labels = np.array([0, 0, 1, 1, 2, 2, UNLABELLED])
-    assert agreement(labels, np.array([5, 5, 3, 3, 0, 0, 1]), 3) == pytest.approx(1)
+    assert agreement(labels, np.array([5, 5, 3, 3, 0, 0, 1])) == pytest.approx(1)
     halves, merged = np.array([0, 1, 2, 3, 4, 5, 6]), np.array([0, 0, 0, 0, 1, 1, 2])
-    assert agreement(labels, halves, 3) < agreement(labels, merged, 3) < 1
+    assert agreement(labels, halves) < agreement(labels, merged) < 1
 
 
 def test_pairs_are_counted_as_a_loop_counts_them():
@@ -77,12 +80,51 @@ def test_pairs_are_counted_as_a_loop_counts_them():
     from sklearn.metrics import adjusted_rand_score
 
     expected = np.mean([adjusted_rand_score(labels, community), np.mean(best), np.mean(of_class)])
-    assert agreement(labels, community, 3) == pytest.approx(expected)
+    assert agreement(labels, community) == pytest.approx(expected)
 
 
-def test_without_labels_there_is_one_resolution():
-    weights = neighbour_graph([blobs(100)[0]], SETTINGS, seed=0).weights.tocsr()
-    assert choose_resolutions(weights, np.full(100, UNLABELLED), 0, SETTINGS, 0) == [SETTINGS.resolution]
+def test_the_usual_resolution_is_lower_for_larger_graphs():
+    numbers = [SETTINGS.resolution_rows // 8, SETTINGS.resolution_rows, 8 * SETTINGS.resolution_rows]
+    usual = [usual_resolution(n, SETTINGS) / SETTINGS.resolution for n in numbers]
+    assert usual == pytest.approx([2.0, 1.0, 0.5])
+
+
+def counted_agreements(monkeypatch, by_resolution):
+    """What each resolution agrees with the labels is given; which were tried is counted."""
+    tried = []
+    monkeypatch.setattr(resolution, "communities", lambda weights, r, seed: tried.append(r) or np.array([r]))
+    monkeypatch.setattr(resolution, "agreement", lambda labels, community: by_resolution(float(community[0])))
+    weights = csr_array((SETTINGS.resolution_rows,) * 2)  # of as many rows as the usual resolution is for
+    return tried, choose_resolutions(weights, None, SETTINGS, seed=0)
+
+
+def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
+    """Where the usual one agrees wholly, those whose distance alone costs more than the tolerance are left out."""
+    tried, found = counted_agreements(monkeypatch, lambda r: 1.0)
+    most_octaves = SETTINGS.resolution_tolerance / SETTINGS.resolution_penalty
+    assert tried[0] == SETTINGS.resolution
+    assert len(tried) == len(set(tried)) == 1 + 2 * most_octaves / resolution.STEP
+    assert np.abs(np.log2(np.array(tried) / SETTINGS.resolution)).max() <= most_octaves
+    assert set(found) <= set(tried)
+    tried, _ = counted_agreements(monkeypatch, lambda r: 0.0)
+    assert len(tried) == 1 + 2 * resolution.MOST_OCTAVES / resolution.STEP  # nothing to beat: all of them
+
+
+@given(st.integers(0, 10_000))
+def test_resolutions_are_those_of_trying_all_best_first_with_positive_weights(seed):
+    octaves = np.arange(-resolution.MOST_OCTAVES, resolution.MOST_OCTAVES + resolution.STEP, resolution.STEP)
+    every = SETTINGS.resolution * 2.0**octaves
+    agreements = dict(zip(every.tolist(), np.random.default_rng(seed).uniform(0.3, 1, len(every)), strict=True))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _, found = counted_agreements(monkeypatch, agreements.get)
+    scores = {
+        r: agreements[r] - SETTINGS.resolution_penalty * abs(np.log2(r / SETTINGS.resolution)) for r in agreements
+    }
+    least = max(scores.values()) - SETTINGS.resolution_tolerance
+    expected = sorted((r for r in scores if scores[r] > least), key=lambda r: -scores[r])
+    assert list(found) == expected
+    assert list(found.values()) == pytest.approx([scores[r] - least for r in expected])
+    assert min(found.values()) > 0
 
 
 # ---- labels that are missing -----------------------------------------------------------------------------------------
@@ -110,11 +152,122 @@ def test_missing_labels_are_no_surprise_where_few_are_expected():
     nodes, truth = nodes_of(X, labels, truth, 2)
     candidates = np.flatnonzero(truth == 2)
     few, many = candidates[:10], candidates
-    p_few = missing_label_p_values(nodes, few, np.zeros(len(few), int))[0]
-    p_many = missing_label_p_values(nodes, many, np.zeros(len(many), int))[0]
+    p_few = missing_labels(nodes, few, np.zeros(len(few), int)).p_value[0]
+    p_many = missing_labels(nodes, many, np.zeros(len(many), int)).p_value[0]
     assert p_many < SETTINGS.new_class_p < p_few
     frequency = np.sum(labels >= 0) / np.sum(truth < 2)
     assert p_few == pytest.approx((1 - frequency) ** 10, rel=0.3)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 60), st.floats(0, 20), st.floats(0, 5), st.integers(0, 2)), min_size=1, max_size=6
+    )
+)
+def test_evidence_adds_up_and_its_p_is_the_binomials(entries):
+    from math import comb
+
+    n_rows, expected, held, named = (np.array(part) for part in zip(*entries, strict=True))
+    group = np.unique(named, return_inverse=True)[1]
+    together = Evidence(n_rows, expected, held).together(group)
+    for i in range(group.max() + 1):
+        for whole, parts in zip(together, (n_rows, expected, held), strict=True):
+            assert whole[i] == pytest.approx(sum(part for part, of in zip(parts, group, strict=True) if of == i))
+    for rows, of_expected, of_held, p in zip(*together, together.p_value, strict=True):
+        n = round(rows + of_held)
+        share = min(of_expected / n, 1)
+        slow = sum(comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(int(of_held) + 1))
+        assert p == pytest.approx(min(slow, 1), abs=1e-9)
+
+
+def test_evidence_of_a_class_is_that_of_all_its_rows():
+    """Fragments' evidence, summed, is what one would find for the class in one piece."""
+    X, truth = blobs(800)
+    nodes, truth = nodes_of(X, labelled_at_random(truth, (0, 1)), truth, 2)
+    inside = np.flatnonzero(truth == 2)
+    fragment = np.arange(len(inside)) % 3
+    whole = missing_labels(nodes, inside, np.zeros(len(inside), int))
+    parts = missing_labels(nodes, inside, fragment).together(np.zeros(3, int))
+    np.testing.assert_allclose(np.array(whole), np.array(parts), rtol=0.05)
+    assert whole.n_rows[0] == len(inside)
+
+
+# ---- fragments -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at_least", [1, 5, 30])
+def test_fragments_are_nested_in_groups_and_as_many_as_asked_for(at_least):
+    X, truth = blobs(600, k=3, distance=2)
+    nodes, truth = nodes_of(X, labelled_at_random(truth, (0,)), truth, 1)
+    group = np.where(truth == 0, NO_GROUP, truth - 1)
+    found = fragments(nodes, group, 0.25, SETTINGS, seed=0, at_least=at_least)
+    assert ((found == NO_GROUP) == (group == NO_GROUP)).all()
+    numbers = np.unique(found[found != NO_GROUP])
+    assert numbers.tolist() == list(range(len(numbers)))
+    assert len(numbers) >= max(at_least, 2)
+    assert all(len(np.unique(group[found == number])) == 1 for number in numbers)
+
+
+# ---- answers ---------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def targets_of_rows(draw):
+    n_known, n_fragments, n_rows = draw(st.integers(0, 3)), draw(st.integers(0, 4)), draw(st.integers(1, 6))
+    n_fragments = max(n_fragments, 1 - n_known)
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    labels = rng.integers(UNLABELLED, n_known, n_rows) if n_known else np.full(n_rows, UNLABELLED)
+    group = np.unique(rng.integers(0, 3, n_fragments), return_inverse=True)[1]
+    return rng.dirichlet(np.ones(n_known + n_fragments), n_rows), labels, group, n_known
+
+
+@given(targets_of_rows())
+def test_laws_of_answers(case):
+    targets, labels, group, n_known = case
+    found = answers(targets, labels, n_known)
+    for row, label, answer in zip(targets, labels, found, strict=True):
+        if label != UNLABELLED:
+            assert answer == label
+        elif row[n_known:].sum() > 0.5:
+            assert answer == n_known + row[n_known:].argmax()
+        else:
+            assert answer == row[:n_known].argmax()
+    sure = is_sure(targets, found, group)
+    for row, answer, is_row_sure in zip(targets, found, sure, strict=True):
+        own = [answer] if answer < n_known else n_known + np.flatnonzero(group == group[answer - n_known])
+        assert is_row_sure == (row[own].sum() > 0.5)
+
+
+def test_fragments_of_one_class_are_sure_together():
+    targets, group = np.array([[0.2, 0.4, 0.4]]), np.array([0, 0])
+    answer = answers(targets, np.array([UNLABELLED]), 1)
+    assert is_sure(targets, answer, group).all()
+    assert not is_sure(targets, answer, np.array([0, 1])).any()
+
+
+# ---- the number that most resolutions agree on -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("numbers", "weights", "expected", "n_range"),
+    [
+        ([3, 2, 2], [0.1, 0.08, 0.07], 2, (2, 3)),  # two agree against the best
+        ([3, 2], [0.1, 0.01], 3, (3, 3)),  # what hardly anything says is not in the range
+        ([0, 1, 0], [0.1, 0.05, 0.02], 0, (0, 1)),
+        ([5], [0.1], 5, (5, 5)),
+    ],
+)
+def test_the_number_is_the_one_that_most_resolutions_agree_on(monkeypatch, numbers, weights, expected, n_range):
+    from importlib import import_module
+
+    module = import_module("newfound.discovery.discover")
+    resolutions = {float(i + 1): weight for i, weight in enumerate(weights)}
+    found = {r: np.arange(n) if n else np.array([NO_GROUP]) for r, n in zip(resolutions, numbers, strict=True)}
+    monkeypatch.setattr(module, "new_groups", lambda nodes, r, settings, seed: found[r])
+    group, best, of_range = module._most_agreed(None, resolutions, SETTINGS, seed=0)
+    assert group.max() + 1 == expected
+    assert best == 1.0 + numbers.index(expected)  # the best of those that say so
+    assert of_range == n_range
 
 
 # ---- the whole -------------------------------------------------------------------------------------------------------
@@ -127,8 +280,65 @@ def test_the_number_of_new_classes_is_found(known, k):
     found = discover(rows_of(X), labels, len(known), SETTINGS, seed=0)
     assert found.n_new == k - len(known)
     assert found.n_new_range[0] <= found.n_new <= found.n_new_range[1]
-    assert evaluate(truth, found.labels, known).one_to_one.all > 0.98
+    assert evaluate(truth, found.classes, known).one_to_one.all > 0.98
     assert (found.labels[labels >= 0] == labels[labels >= 0]).all()
+    np.testing.assert_allclose(found.targets.sum(axis=1), 1, atol=1e-5)
+    assert_is_whole(found, labels, len(known))
+
+
+def assert_is_whole(found, labels, n_known):
+    """What must hold of every discovery."""
+    n_fragments, n_rows = found.tree.n_fragments, len(labels)
+    assert found.targets.shape == (n_rows, n_known + n_fragments)
+    assert set(found.labels) <= set(range(n_known + n_fragments))
+    assert len(np.unique(found.group)) == found.n_new
+    np.testing.assert_array_equal(found.group, np.sort(found.group))  # fragments are numbered class by class
+    of_fragment = found.labels >= n_known
+    np.testing.assert_array_equal(found.classes[~of_fragment], found.labels[~of_fragment])
+    np.testing.assert_array_equal(
+        found.classes[of_fragment], n_known + found.group[found.labels[of_fragment] - n_known]
+    )
+    assert found.is_sure.dtype == bool
+    assert ((found.p_new >= -1e-6) & (found.p_new <= 1 + 1e-6)).all()
+    if found.evidence is not None:
+        assert len(found.evidence.n_rows) == n_fragments
+
+
+@pytest.mark.parametrize("labels_say", ["two", "none", "nothing"])
+@pytest.mark.parametrize("n_new", [1, 2, 3, 7, 20])
+def test_a_given_number_is_obeyed_by_discovery(n_new, labels_say):
+    """Where the labels say that two blobs are new, where they say that none is, and where there are no labels."""
+    X, truth = blobs(400)
+    known = {"two": (0, 1), "none": (0, 1, 2, 3), "nothing": ()}[labels_say]
+    labels = labelled_at_random(truth, known)
+    found = discover(rows_of(X), labels, len(known), GRAPH, seed=0, n_new=n_new)
+    assert (found.n_new, found.n_new_range, found.method) == (n_new, (n_new, n_new), "graph")
+    assert_is_whole(found, labels, len(known))
+    sizes = np.bincount(found.classes, minlength=len(known) + n_new)
+    if labels_say != "none":  # there, P(new) is hardly anywhere above one half
+        assert (sizes[len(known) :] > 0).all()
+    if (labels_say, n_new) == ("two", 2):
+        assert evaluate(truth, found.classes, known).one_to_one.all > 0.98
+
+
+@pytest.mark.parametrize("n_new", [2, 4])
+@pytest.mark.parametrize("n_same", [4, 100])
+def test_a_given_number_is_obeyed_where_rows_are_few_or_equal(n_new, n_same):
+    X = np.repeat(np.array([[0.0, 0.0], [4.0, 4.0]], "f4"), n_same, axis=0)
+    labels = np.full(2 * n_same, UNLABELLED)
+    labels[0] = 0
+    found = discover(rows_of(X), labels, 1, GRAPH, seed=0, n_new=n_new)
+    assert found.n_new == n_new
+    assert found.labels[0] == 0
+    assert np.isfinite(found.targets).all()
+
+
+def test_no_new_class_is_found_where_none_is_asked_for():
+    X, truth = blobs(400)
+    labels = labelled_at_random(truth, (0, 1))
+    found = discover(rows_of(X), labels, 2, GRAPH, seed=0, n_new=0)
+    assert (found.n_new, found.n_new_range, found.tree.n_fragments) == (0, (0, 0), 0)
+    assert set(found.labels) == {0, 1}
     np.testing.assert_allclose(found.targets.sum(axis=1), 1, atol=1e-5)
 
 
@@ -144,12 +354,31 @@ def test_without_labels_the_groups_are_counted():
     X, truth = blobs(600, d=6, k=6)
     found = discover(rows_of(X), np.full(600, UNLABELLED), 0, SETTINGS, seed=0)
     assert found.n_new == 6
-    assert evaluate(truth, found.labels, []).one_to_one.all > 0.98
+    assert found.n_new_range[0] <= 6 <= found.n_new_range[1]
+    assert (found.evidence, found.selection) == (None, None)
+    assert evaluate(truth, found.classes, []).one_to_one.all > 0.98
+
+
+def test_the_number_in_samples_of_clear_blobs_is_theirs():
+    X, _ = blobs(400)
+    weights = neighbour_graph([X], SETTINGS, seed=0).weights.tocsr()
+    numbers = numbers_in_samples(weights, usual_resolution(400, SETTINGS), SETTINGS, seed=0)
+    assert len(numbers) == SETTINGS.stability_samples
+    assert min(numbers) <= 4 <= max(numbers)
+
+
+def test_without_labels_there_are_at_least_two_groups_and_odd_rows_have_none():
+    X, _ = blobs(300, k=1)
+    lone = np.array([[50.0] * 5, [-90.0] * 5], "f4") + np.random.default_rng(0).standard_normal((2, 1)).astype("f4")
+    weights = neighbour_graph([np.concatenate([X, lone])], SETTINGS, seed=0).weights.tocsr()
+    found = groups_without_labels(weights, 0.01, SETTINGS, seed=0)
+    assert found.max() + 1 >= 2
+    assert np.bincount(found[found != NO_GROUP]).min() > 20
 
 
 def test_a_handful_of_odd_rows_is_no_class_where_nothing_says_so():
-    assert _is_large(np.array([300, 280, 310, 40, 12, 3]), 1 / 3).tolist() == [True] * 3 + [False] * 3
-    assert _is_large(np.array([5]), 1 / 3).tolist() == [True]
+    assert large_groups(np.array([300, 280, 310, 40, 12, 3]), 1 / 3).tolist() == [True] * 3 + [False] * 3
+    assert large_groups(np.array([5]), 1 / 3).tolist() == [True]
 
 
 def test_labels_that_were_not_picked_at_random_can_be_said_to_be_so():
@@ -161,15 +390,44 @@ def test_labels_that_were_not_picked_at_random_can_be_said_to_be_so():
     labels = np.where(corner & (truth < 2) & (rng.random(900) < 0.8), truth, UNLABELLED)
     found = discover(rows_of(X), labels, 2, SETTINGS, seed=0, uses_pu=False)
     assert found.n_new == 1
-    assert evaluate(truth, found.labels, [0, 1]).one_to_one.all > 0.95
+    assert evaluate(truth, found.classes, [0, 1]).one_to_one.all > 0.95
 
 
 def test_the_graph_is_of_a_sample_in_random_order_and_rows_outside_follow():
     X, truth = blobs(900)
-    settings = Initialisation(graph_max_rows=300)
+    settings = Initialisation(graph_max_rows=300, mixture_max_rows=1)
     found = discover(rows_of(X), labelled_at_random(truth, (0, 1)), 2, settings, seed=3)
     assert found.n_new == 2
-    assert evaluate(truth, found.labels, [0, 1]).one_to_one.all > 0.98
+    assert evaluate(truth, found.classes, [0, 1]).one_to_one.all > 0.98
+
+
+# ---- which method ----------------------------------------------------------------------------------------------------
+
+
+def test_a_small_gaussian_table_is_given_to_the_mixture_images_and_many_columns_are_not():
+    X, truth = blobs(200, d=9)
+    labels = labelled_at_random(truth, (0, 1))
+    table = discover(rows_of(X), labels, 2, SETTINGS, seed=0)
+    assert (table.method, table.n_new) == ("mixture", 2)
+    assert_is_whole(table, labels, 2)
+    assert evaluate(truth, table.classes, [0, 1]).one_to_one.all > 0.98
+    images = discover(rows_of(X)._replace(images=Images(X, (3, 3))), labels, 2, SETTINGS, seed=0)
+    assert images.method == "graph"
+    wide = np.hstack([X, np.random.default_rng(0).standard_normal((200, 40))]).astype("f4")
+    assert discover(rows_of(wide), labels, 2, SETTINGS, seed=0).method == "graph"
+    assert discover(rows_of(X), labels, 2, GRAPH, seed=0).method == "graph"
+
+
+@pytest.mark.parametrize("n_new", [2, 3])
+def test_a_given_number_is_obeyed_by_the_mixture(n_new):
+    X, truth = blobs(200)
+    labels = labelled_at_random(truth, (0, 1))
+    found = discover(rows_of(X), labels, 2, SETTINGS, seed=0, n_new=n_new)
+    assert (found.method, found.n_new, found.n_new_range) == ("mixture", n_new, (n_new, n_new))
+    assert_is_whole(found, labels, 2)
+
+
+# ---- the estimator ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -193,9 +451,23 @@ def test_a_fit_finds_the_number_and_the_model_keeps_it(fitted, tmp_path):
     assert loaded.n_new_range_ == (2, 2)
 
 
-def test_a_number_is_obeyed():
+@pytest.mark.parametrize("mixture_max_rows", [1, 1000])
+def test_a_number_is_obeyed(mixture_max_rows):
     X, truth = blobs(200)
-    model = GMDGM(3, **quick(max_epochs=1, pretrain_epochs=1)).fit(X, some_labels(truth))
+    labels = some_labels(truth)
+    how = quick(max_epochs=1, pretrain_epochs=1, mixture_max_rows=mixture_max_rows)
+    model = GMDGM(3, **how).fit(X, labels)
     assert (model.n_new_, model.n_new_range_) == (3, (3, 3))
-    labelled = some_labels(truth) >= 0
-    np.testing.assert_array_equal(model.labels_[~labelled], model.predict(X)[~labelled])
+    is_labelled = labels >= 0
+    np.testing.assert_array_equal(model.labels_[is_labelled], labels[is_labelled])
+    found = model.fitted_.discovery
+    np.testing.assert_array_equal(model.labels_[~is_labelled], model.classes_[found.classes[~is_labelled]])
+
+
+def test_where_no_new_class_is_found_the_rows_are_the_networks():
+    X, truth = blobs(400)
+    y = labelled_at_random(truth, (0, 1, 2, 3))
+    model = GMDGM(**quick(max_epochs=2, pretrain_epochs=1)).fit(X, y)
+    assert (model.n_new_, model.evidence_) == (0, {})
+    np.testing.assert_array_equal(model.labels_[y < 0], model.predict(X)[y < 0])
+    np.testing.assert_array_equal(model.is_sure_[y < 0], model.predict_proba(X)[y < 0].max(axis=1) > 0.5)

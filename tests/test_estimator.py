@@ -58,6 +58,19 @@ def test_it_finds_blobs_that_nobody_labelled(vat_weight):
     assert model.predict_new_proba(X)[truth < 2].mean() < 0.05
 
 
+def test_what_begins_with_k_means_is_taught_nothing_and_has_no_tree():
+    """As in the paper's tables: labels and a number, no discovery and no PU term."""
+    X, truth = blobs()
+    model = GMDGM(n_new=2, **quick(init="kmeans")).fit(X, some_labels(truth))
+    assert (model.tree_, model.selection_, model.evidence_) == (None, None, {})
+    assert (model.history_["pu_loss"] == 0).all()
+    assert (model.n_new_, model.n_new_range_) == (2, (2, 2))
+    is_labelled = some_labels(truth) >= 0
+    np.testing.assert_array_equal(model.labels_[~is_labelled], model.predict(X)[~is_labelled])
+    with pytest.raises(ValueError, match="no class tree to cut"):
+        model.cut(1)
+
+
 @pytest.mark.parametrize(
     ("labels", "classes"),
     [

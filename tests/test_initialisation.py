@@ -1,15 +1,18 @@
-"""The PU estimate, the first clusters, and a component for every row."""
+"""What rows look like to discovery, the PU estimate, and a component for every row by k-means."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small import blobs, some_labels
 
 from newfound.config import Initialisation
-from newfound.graph import neighbour_graph, propagate
-from newfound.initialisation import FeatureSets, Rows, cluster, estimate_class_probabilities, initialise
+from newfound.graph import neighbour_graph, pca_projection, propagate
+from newfound.initialisation import FeatureSets, Rows, cluster, estimate_class_probabilities, feature_sets, initialise
+from newfound.initialisation.components import _projection, _spans
 from newfound.initialisation.pu import _by_propagation, label_frequencies, linear_opinion_pool
 from newfound.labels import UNLABELLED
-from newfound.preprocessing import Scaling
+from newfound.preprocessing import Scaling, decide
 
 D_X, N_KNOWN, N_NEW = 4, 2, 2
 SETTINGS = Initialisation()
@@ -24,22 +27,17 @@ def four_blobs(n=200):
     return X, some_labels(truth, share=0.4), truth
 
 
-@pytest.mark.parametrize("init", ["spectral", "kmeans"])
-@pytest.mark.parametrize("uses_pu", [True, False])
-def test_labels_are_kept_and_the_other_blobs_found(init, uses_pu):
+@pytest.mark.parametrize("has_latent", [False, True])
+def test_labels_are_kept_and_the_other_blobs_found(has_latent):
     X, labels, truth = four_blobs()
-    settings = Initialisation(init=init)
-    found = initialise(Rows(X, unscaled(D_X)), labels, N_KNOWN, N_NEW, settings, 0, uses_pu=uses_pu)
+    rows = Rows(X, unscaled(D_X), latent=X if has_latent else None)
+    found = initialise(rows, labels, N_KNOWN, N_NEW, SETTINGS, 0)
     is_labelled = labels != UNLABELLED
     assert (found.labels[is_labelled] == labels[is_labelled]).all()
     assert set(found.labels) == set(range(N_KNOWN + N_NEW))
     assert ((found.labels < N_KNOWN) == (truth < N_KNOWN)).mean() > 0.95
-    if uses_pu:
-        assert found.class_probabilities.shape == (len(X), N_KNOWN)
-    else:
-        assert found.class_probabilities is None
-    no_labels = np.full(len(X), UNLABELLED)
-    found = initialise(Rows(X, unscaled(D_X), latent=X), no_labels, 0, 4, settings, 0, uses_pu=uses_pu)
+    assert found.targets is None  # nothing was discovered: k-means says where a row is, not how surely
+    found = initialise(rows, np.full(len(X), UNLABELLED), 0, 4, SETTINGS, 0)
     assert set(found.labels) == set(range(4))
 
 
@@ -48,16 +46,74 @@ def test_few_or_equal_rows(n_same):
     X = np.repeat(np.array([[0.0, 0.0], [4.0, 4.0]], "f4"), n_same, axis=0)
     labels = np.full(2 * n_same, UNLABELLED)
     labels[0] = 0
-    found = initialise(Rows(X, unscaled(2)), labels, 1, 4, SETTINGS, 0, uses_pu=True)
-    assert np.isfinite(found.class_probabilities).all()
+    found = initialise(Rows(X, unscaled(2)), labels, 1, 4, SETTINGS, 0)
     assert found.labels[0] == 0
     assert ((found.labels >= 0) & (found.labels < 5)).all()
 
 
-def test_columns_that_do_not_vary():
-    X, labels, _ = four_blobs()
-    found = initialise(Rows(np.zeros_like(X), unscaled(D_X)), labels, N_KNOWN, N_NEW, SETTINGS, 0, uses_pu=True)
-    assert np.isfinite(found.class_probabilities).all()
+# ---- what rows look like to discovery --------------------------------------------------------------------------------
+
+
+def projection(X):
+    """Of a table as a fit sees it: its columns standardised, then divided by their spans."""
+    X = np.asarray(X, "f4")
+    return _projection(Rows(X, decide(X, True, 0.0).scaling), SETTINGS, seed=0)
+
+
+def distances(points):
+    return np.linalg.norm(points[:, None] - points, axis=2)
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.tuples(st.floats(-4, 4), st.floats(-100, 100), st.booleans()), min_size=D_X, max_size=D_X),
+)
+def test_units_do_not_matter(units):
+    """A column times any number plus any number (as far as its digits survive that) gives the same projection."""
+    X, _ = blobs(150, d=D_X)
+    factor = np.array([(-1 if flips else 1) * 10.0**exponent for exponent, _, flips in units])
+    shift = factor * np.array([by for _, by, _ in units])
+    one, other = projection(X), projection(X * factor + shift)
+    np.testing.assert_allclose(distances(one), distances(other), atol=0.01)
+    signs = np.sign((one * other).sum(axis=0))  # of a principal component, anybody's choice
+    leading = np.abs(one).max(axis=0) > 0.5
+    np.testing.assert_allclose((one * signs)[:, leading], other[:, leading], atol=0.05)
+
+
+def test_one_odd_cell_hardly_changes_where_the_other_rows_lie():
+    X, _ = blobs(600, d=D_X)
+    odd = X.copy()
+    odd[7, 2] = 1e5
+    others = np.arange(600) != 7
+    one, other = distances(projection(X)[others]), distances(projection(odd)[others])
+    assert np.abs(one - other).max() < 0.1 * one.max()
+    unspanned = pca_projection(odd, decide(odd, True, 0.0).scaling.apply, SETTINGS, seed=0)
+    assert np.abs(one - distances(unspanned[others])).max() > 0.3 * one.max()  # what it would be without
+
+
+@pytest.mark.parametrize("n_rare", [1, 2, 3, 4, 12])  # 3 of 600 are as many as the quantile leaves out
+def test_a_column_that_is_almost_always_zero_is_not_blown_up(n_rare):
+    X, _ = blobs(600, d=D_X)
+    rare = np.zeros((600, 1), "f4")
+    rare[:n_rare] = 1  # 3 of them, standardised, are 14 standard deviations from the others
+    points, without = distances(projection(np.hstack([X, rare]))), distances(projection(X))
+    assert points.max() < 1.5 * without.max()
+    np.testing.assert_allclose(points[n_rare:, n_rare:], without[n_rare:, n_rare:], atol=0.01)
+
+
+def test_columns_of_a_few_values_and_those_in_one_unit_keep_their_scale():
+    rng = np.random.default_rng(0)
+    binary, unit = rng.integers(0, 2, (300, 2)), 0.1 * rng.standard_normal((300, 1))
+    rows = Rows(np.hstack([binary, unit]).astype("f4"), unscaled(3))
+    np.testing.assert_array_equal(_spans(rows, SETTINGS, seed=0), 1)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")  # of PCA: no variance to share out
+def test_features_of_columns_that_do_not_vary_are_finite():
+    X, _, _ = four_blobs()
+    features, graph = feature_sets(Rows(np.zeros_like(X), unscaled(D_X)), SETTINGS, seed=0)
+    assert all(np.isfinite(part).all() for part in features[:3])
+    assert features.graph is graph
 
 
 # ---- the PU estimate -------------------------------------------------------------------------------------------------
@@ -72,7 +128,8 @@ def test_missing_labels_tell_new_classes_from_known_ones():
     picked = np.random.default_rng(1).random(len(X)) < 0.2
     labels = np.where(picked & (truth < N_KNOWN), truth, UNLABELLED)
     noise = np.random.default_rng(2).standard_normal(X.shape)
-    found = estimate(FeatureSets(noise, noise, X, None), labels, N_KNOWN)  # the set that tells something is found
+    graph = neighbour_graph([noise], SETTINGS, seed=0)
+    found = estimate(FeatureSets(noise, noise, X, graph), labels, N_KNOWN)  # the set that tells something is found
     assert (found.sum(axis=1) <= 1 + 1e-6).all()
     for known in range(N_KNOWN):
         assert found[truth == known, known].mean() > 0.9
@@ -95,7 +152,7 @@ def test_ambiguous_rows_stay_uncertain():
     truth = rng.integers(0, 2, 4000)
     X = np.c_[np.where(truth == 0, rng.random(4000) < 0.5, 1), rng.random(4000)].astype("f4")  # half of 0 is apart
     labels = np.where((truth == 0) & (rng.random(4000) < 0.3), 0, UNLABELLED)
-    found = estimate(FeatureSets(X, X, X, None), labels, 1)[:, 0]
+    found = estimate(FeatureSets(X, X, X, neighbour_graph([X], SETTINGS, seed=0)), labels, 1)[:, 0]
     assert found[X[:, 0] == 0].mean() > 0.9
     assert found[X[:, 0] == 1].mean() == pytest.approx(1 / 3, abs=0.15)
 
@@ -164,26 +221,29 @@ def test_propagated_labels_are_those_of_the_other_folds():
 # ---- the first clusters ----------------------------------------------------------------------------------------------
 
 
-def test_no_cluster_is_spent_on_a_handful_of_odd_rows():
-    rng = np.random.default_rng(0)
-    centres = np.repeat([[0, 0], [4, 0], [200, 200], [-300, 0]], [500, 500, 3, 1], axis=0)
-    X = (centres + rng.standard_normal(centres.shape)).astype("f4")
-    every = np.arange(len(X))
-    clusters = cluster(X, every, 2, SETTINGS, 0, n_init=3, min_share=0.1)
-    assert np.bincount(clusters).min() > 400
-    assert len(clusters) == len(X)
-    assert np.bincount(cluster(X, every, 2, SETTINGS, 0)).min() < 10  # what it would be without
-
-
-def test_an_odd_row_has_a_cluster_where_there_is_nothing_else_to_cut():
-    X = np.repeat([[0.0, 0.0], [9.0, 9.0]], [50, 1], axis=0).astype("f4")
-    clusters = cluster(X, np.arange(51), 2, SETTINGS, 0, min_share=0.5)
-    assert np.bincount(clusters).tolist() in ([50, 1], [1, 50])
-
-
-def test_clusters_that_nothing_is_left_for_stay_empty():
-    """Rows that differ only by rounding make fewer clusters than asked for, and leave nothing to cluster again."""
+def test_rows_that_differ_by_rounding_only_make_fewer_clusters_than_asked_for():
     X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0) + 1e-17 * np.random.default_rng(0).random((100, 2))
     X[::2] += np.finfo(float).eps
-    clusters = cluster(X, np.arange(100), 3, SETTINGS, 0, n_init=2, min_share=0.1)
+    clusters = cluster(X, np.arange(100), 3, SETTINGS, 0, n_init=2)
     assert len(clusters) == 100
+    assert len(np.unique(clusters[::2])) == len(np.unique(clusters[1::2])) == 2
+
+
+def test_clusters_are_fitted_on_a_sample_and_told_of_every_row():
+    X, truth = blobs(400, d=D_X, distance=8)
+    few = Initialisation(cluster_max_rows=60)
+    clusters = cluster(X, np.arange(400), 4, few, 0, n_init=5)
+    assert len(np.unique(np.c_[clusters, truth], axis=0)) == 4
+
+
+def test_full_covariances_part_long_clusters_that_k_means_cuts_across():
+    rng = np.random.default_rng(0)
+    truth = np.arange(600) % 2
+    X = np.c_[20 * rng.random(600), 2.5 * truth + 0.3 * rng.standard_normal(600)].astype("f4")
+
+    def rightly(full_covariance):
+        found = cluster(X, np.arange(600), 2, SETTINGS, 0, n_init=5, full_covariance=full_covariance)
+        return max((found == truth).mean(), (found != truth).mean())
+
+    assert rightly(False) < 0.7
+    assert rightly(True) > rightly(False)

@@ -7,7 +7,7 @@ from small import blobs, some_labels
 from newfound.config import Initialisation
 from newfound.discovery import gaussians
 from newfound.discovery.gaussians import Prior, Table
-from newfound.discovery.mixture import _valley_between, fit_mixture, missing_label_p_values, prefers_mixture
+from newfound.discovery.mixture import _valley_between, fit_mixture, missing_labels, prefers_mixture
 from newfound.evaluation import evaluate
 from newfound.labels import UNLABELLED
 
@@ -142,7 +142,7 @@ def _p_of_third_group(X, truth, labels):
     start = np.eye(3)[truth]
     start[rows] = np.eye(3)[labels[rows]]
     fit = gaussians.iterate(table, start, Prior(15.0, 0.1, np.eye(table.Z.shape[1])))
-    return missing_label_p_values(table, fit, SETTINGS, seed=0)[0]
+    return missing_labels(table, fit, SETTINGS, seed=0).p_value[0]
 
 
 # ---- the number ------------------------------------------------------------------------------------------------------

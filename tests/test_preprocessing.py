@@ -62,7 +62,7 @@ def test_bernoulli_needs_the_unit_interval():
     assert decide(X, "min-max", 0.0, unit_interval=True).scaling.apply(X).max() <= 1.000001
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 3), st.integers(0, 2**31))
 def test_statistics_by_blocks_are_those_of_all_rows(n_blocks, seed):
     rows = np.random.default_rng(seed).normal(3, 2, (n_blocks * BLOCK_ROWS - 5, 2))

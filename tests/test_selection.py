@@ -157,7 +157,7 @@ def test_hidden_classes_are_still_found_then():
     found = discover(rows, labelled(truth, room == 0, 0.8, hidden=(2,)), 2, SETTINGS, seed=0)
     assert found.selection.is_biased
     assert found.n_new == 1
-    assert np.mean((found.labels == 2) == (truth == 2)) > 0.99
+    assert np.mean((found.classes == 2) == (truth == 2)) > 0.99
 
 
 def fitted(X, labels, groups=None, **changes):
@@ -181,7 +181,7 @@ def test_a_fit_warns_once_and_keeps_what_it_saw(tmp_path):
 def test_a_number_given_for_the_pu_weight_is_obeyed():
     X, truth, room = clouds(600)
     labels = labelled(truth, room == 0, 0.8)
-    model, told = fitted(X, labels, pu_weight=0.3)
+    model, told = fitted(X, labels, pu_weight=0.3, mixture_max_rows=1)
     assert model.n_new_ > 0
     assert len(told) == 1
     assert "may look new" in told[0]
@@ -195,6 +195,17 @@ def test_random_labels_are_no_reason_to_warn():
     model, told = fitted(X, labelled(truth, room < 5, 0.3), room)
     assert told == []
     assert model.selection_.grade == RANDOM
+
+
+def test_the_pu_weight_is_an_ordinary_one_where_labels_are_random():
+    X, truth, room = clouds(600)
+    labels = labelled(truth, room < 5, 0.3, hidden=(2,))
+    model, _ = fitted(X, labels, room)
+    assert (model.selection_.grade, model.n_new_) == (RANDOM, 1)
+    same, _ = fitted(X, labels, room, pu_weight=0.3)  # what "auto" is then
+    np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
+    other, _ = fitted(X, labels, room, pu_weight=0.0)
+    assert not np.array_equal(other.predict_proba(X), model.predict_proba(X))
 
 
 # ---- groups ----------------------------------------------------------------------------------------------------------

@@ -40,10 +40,16 @@ def test_nothing_that_fit_leaves_is_lost(fitted, saved):
     model, _ = fitted
     loaded = load(saved)
     assert loaded.get_params() == model.get_params()
-    for name in ("classes_", "is_new_", "component_class_", "validation_indices_"):
+    for name in ("classes_", "is_new_", "component_class_", "validation_indices_", "labels_", "is_sure_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
     for name in ("regime_", "best_restart_", "termination_condition_", "architecture_", "n_features_in_"):
         assert getattr(loaded, name) == getattr(model, name)
+    for name in ("n_new_", "n_new_range_", "evidence_", "selection_", "temperature_"):
+        assert getattr(loaded, name) == getattr(model, name)
+    for part, was in zip(loaded.tree_, model.tree_, strict=True):
+        np.testing.assert_array_equal(part, was)
+    for part, was in zip(loaded.fitted_.evidence, model.fitted_.evidence, strict=True):
+        np.testing.assert_array_equal(part, was)
     assert len(loaded.restarts_) == len(model.restarts_) == 2
     for a, b in zip(loaded.restarts_, model.restarts_, strict=True):
         assert (a.seed, a.validation_elbo) == (b.seed, pytest.approx(b.validation_elbo))

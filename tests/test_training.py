@@ -8,24 +8,32 @@ from small import blobs, some_labels
 
 from newfound.classes import Classes
 from newfound.config import Config
+from newfound.initialisation import Assignment
 from newfound.labels import UNLABELLED
 from newfound.models import MODELS, Architecture, log_prior
-from newfound.models.objective import ObjectiveTerms, Partition
+from newfound.models.objective import ObjectiveTerms
 from newfound.models.randomness import key_of
 from newfound.preprocessing import Scaling
 from newfound.training import Termination, TrainingData, TrainingSettings, loop, train
 from newfound.training.batches import BatchStream, ShuffledStream, make_chunk, prefetch
-from newfound.training.phases import LatentPosterior, component_init
+from newfound.training.phases import LatentPosterior, _in_components, component_init
 
 D_X, N_KNOWN, N_NEW = 4, 2, 2
 SAME = Scaling(np.zeros(D_X, "f4"), np.ones(D_X, "f4"))
 CLASSES = Classes.one_component_each(np.array(["a", "b"]), N_NEW)
 
 
-def task(n=200, classes=CLASSES):
+def task(n=200, classes=CLASSES, found=None):
     X, truth = blobs(n, d=D_X, distance=3)
     rows = np.arange(n)
-    return TrainingData(X, some_labels(truth, share=0.4), rows[20:], rows[:20], SAME, classes)
+    return TrainingData(X, some_labels(truth, share=0.4), rows[20:], rows[:20], SAME, classes, found=found)
+
+
+def discovered(n=200):
+    """What discovery says of the rows of `task`: of each blob its class, and how surely."""
+    truth = blobs(n, d=D_X, distance=3)[1]
+    targets = np.where(np.eye(4)[truth] > 0, 0.85, 0.05).astype("f4")
+    return Assignment(truth, targets)
 
 
 def settings(pu_weight=0.0, pretrain_epochs=0, learning_rate=1e-3, max_epochs=30, **config):
@@ -66,19 +74,21 @@ def test_same_seed_same_result_other_seed_other_result():
     assert not all(np.array_equal(a, b) for a, b in zip(leaves(first), leaves(other), strict=True))
 
 
-def test_which_component_a_known_class_has_is_for_the_classes_to_say():
+@pytest.mark.parametrize("found", [lambda: None, discovered], ids=["k-means", "discovered"])
+def test_which_component_a_known_class_has_is_for_the_classes_to_say(found):
     """Known classes whose components stand behind the new ones are learned as well."""
     moved = Classes(CLASSES.names, CLASSES.is_new, np.array([2, 3, 1, 0]))
-    (result,) = run(data=task(classes=moved), pretrain_epochs=5, pu_weight=0.3, vae_min_rows=0, label_weight=30.0)
+    data = task(classes=moved, found=found())
+    (result,) = run(data=data, pretrain_epochs=5, pu_weight=0.3, vae_min_rows=0, label_weight=30.0)
     assert result.history["validation_accuracy"][-1] > 0.9
-    data = task(classes=moved)
     codes = data.labels[data.labels != UNLABELLED]
     log_q = jax.vmap(result.model.log_q_y)(data.X[data.labels != UNLABELLED])
     assert (moved.component_class[np.argmax(log_q, axis=1)] == codes).mean() > 0.9
 
 
 def test_history_holds_every_term_and_they_add_up():
-    (result,) = run(label_weight=3.0, pu_weight=0.5, pretrain_epochs=5, vat_weight=2.0)
+    data = task(found=discovered())
+    (result,) = run(data=data, label_weight=3.0, pu_weight=0.5, pretrain_epochs=5, vat_weight=2.0)
     h = result.history
     classified = h["cross_entropy"] + 0.5 * h["pu_loss"]
     total = -h["reconstruction"] + h["kl_z"] + h["kl_y"] + 3 * classified + 2 * h["vat_loss"]
@@ -266,11 +276,32 @@ def test_prefetch_stops_reading_when_nobody_wants_more():
 
 def test_one_program_serves_every_phase():
     """The terms are the same in all phases, also where VAE pretraining has no use for one of them."""
-    data = task()
+    data = task(found=discovered())
     with_pu = settings(pu_weight=0.3, pretrain_epochs=5)
     stream = BatchStream(data.labels, data.training, 16, 0)
-    assert loop.objective_terms(with_pu, data, stream) == ObjectiveTerms(Partition((0, 1), (2, 3)), vat=False)
-    assert loop.objective_terms(settings(pu_weight=0.3), data, stream).pu is None  # no pretraining, no estimate
+    assert loop.objective_terms(with_pu, data, stream) == ObjectiveTerms(pu=True, vat=False)
+    assert not loop.objective_terms(settings(pu_weight=0.3), data, stream).pu  # no pretraining, nothing to teach
+    assert not loop.objective_terms(settings(pretrain_epochs=5), data, stream).pu  # pu_weight = 0
+    assert not loop.objective_terms(with_pu, task(), stream).pu  # nothing discovered
+
+
+def test_the_network_is_taught_what_was_discovered():
+    """Two blobs that nobody labelled, and a discovery that calls them by each other's component."""
+    swapped = Assignment(np.array([0, 1, 3, 2])[discovered().labels], discovered().targets[:, [0, 1, 3, 2]])
+    for found in (discovered(), swapped):
+        data = task(found=found)
+        (result,) = run(data=data, pretrain_epochs=20, pu_weight=0.3, label_weight=30.0)
+        component = np.argmax(jax.vmap(result.model.log_q_y)(data.X), axis=1)
+        assert (component == found.labels).mean() > 0.95
+
+
+def test_targets_stand_in_the_order_of_the_models_components():
+    moved = Classes(CLASSES.names, CLASSES.is_new, np.array([2, 3, 1, 0]))  # a has component 3, b 2
+    found = _in_components(discovered(), moved)
+    truth = discovered().labels
+    np.testing.assert_array_equal(found.labels, np.array([3, 2, 0, 1])[truth])
+    np.testing.assert_array_equal(found.targets.argmax(axis=1), found.labels)
+    np.testing.assert_array_equal(found.targets.max(axis=1), np.float32(0.85))
 
 
 # ---- components in z-space -------------------------------------------------------------------------------------------

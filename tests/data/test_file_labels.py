@@ -56,7 +56,7 @@ def test_both_doors_find_the_same_labels(read, values, tmp_path):
     assert_same(read(values, tmp_path).labels, Labels.read(values, len(values)))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from([*WORDS, *NUMBERS]) | st.text("ab 1?", max_size=3), min_size=2, max_size=30))
 def test_both_doors_find_the_same_labels_in_any_list(values):
     expected = Labels.read(values, len(values))

@@ -6,33 +6,40 @@ import numpy as np
 import pytest
 
 from newfound.models import log_prior
-from newfound.models.objective import Partition, nearest_in_batch, pu_log_prob
+from newfound.models.objective import nearest_in_batch, pu_log_prob
 
 
 def test_pu_log_prob_is_greatest_at_the_targets_themselves():
-    n_new = 3
-    targets = jnp.array([0.5, 0.2])
+    targets = jnp.array([0.5, 0.2, 0.2, 0.1])
 
-    def at(q):
-        return float(pu_log_prob(jnp.log(q), targets, Partition((0, 1), (2, 3, 4))))
+    def at(*q):
+        return float(pu_log_prob(jnp.log(jnp.array(q)), targets))
 
-    best = jnp.array([0.5, 0.2, *[0.3 / n_new] * n_new])
-    entropy = -(0.5 * np.log(0.5) + 0.2 * np.log(0.2) + 0.3 * np.log(0.3))
-    assert at(best) == pytest.approx(-entropy, rel=1e-3)
-    for worse in ([0.7, 0.1], [0.4, 0.4], [0.05, 0.05]):
-        rest = [(1 - sum(worse)) / n_new] * n_new
-        assert at(jnp.array([*worse, *rest])) < -entropy
+    entropy = -float(jnp.sum(targets * jnp.log(targets)))
+    assert at(*targets) == pytest.approx(-entropy, rel=1e-5)
+    for worse in ((0.7, 0.1, 0.1, 0.1), (0.4, 0.4, 0.1, 0.1), (0.05, 0.05, 0.5, 0.4), (0.5, 0.2, 0.1, 0.2)):
+        assert at(*worse) < -entropy
 
 
-def test_which_components_are_known_is_for_the_partition_to_say():
-    """The same components in another order, known ones among the new, give the same number and gradient."""
-    log_q, targets = jnp.log(jnp.array([0.4, 0.3, 0.1, 0.15, 0.05])), jnp.array([0.6, 0.3])
+def test_the_gradient_of_pu_log_prob_draws_the_logits_to_the_targets():
+    """∂/∂logits Σ t log softmax = t − softmax where t sums to 1: nothing to learn once they are the same."""
+    targets, logits = jnp.array([0.6, 0.3, 0.1]), jnp.array([0.5, -1.0, 2.0])
+    gradient = jax.grad(lambda logits: pu_log_prob(jax.nn.log_softmax(logits), targets))(logits)
+    np.testing.assert_allclose(gradient, targets - jax.nn.softmax(logits), atol=1e-6)
+
+
+def test_targets_that_are_nothing_teach_nothing():
+    """As in VAE pretraining, which runs in the same program."""
+    logits = jnp.array([0.5, -1.0, 2.0])
+    value, gradient = jax.value_and_grad(lambda logits: pu_log_prob(jax.nn.log_softmax(logits), jnp.zeros(3)))(logits)
+    assert float(value) == 0
+    assert not np.any(gradient)
+
+
+def test_the_order_of_the_components_does_not_matter():
+    log_q, targets = jnp.log(jnp.array([0.4, 0.3, 0.1, 0.15, 0.05])), jnp.array([0.5, 0.2, 0.1, 0.1, 0.1])
     order = np.array([3, 0, 4, 1, 2])
-    moved = Partition(tuple(int(np.flatnonzero(order == k)[0]) for k in (0, 1)), (0, 2, 4))
-    value, gradient = jax.value_and_grad(pu_log_prob)(log_q, targets, Partition((0, 1), (2, 3, 4)))
-    other, other_gradient = jax.value_and_grad(pu_log_prob)(log_q[order], targets, moved)
-    assert float(value) == pytest.approx(float(other), rel=1e-6)
-    np.testing.assert_allclose(other_gradient, gradient[order], rtol=1e-5)
+    assert float(pu_log_prob(log_q, targets)) == pytest.approx(float(pu_log_prob(log_q[order], targets[order])))
 
 
 def test_the_nearest_row_of_a_batch_and_its_distance():

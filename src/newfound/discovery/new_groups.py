@@ -115,14 +115,16 @@ def fragments(
 ) -> np.ndarray:
     """The fragment of each node, NO_GROUP where it has no group: every group cut more finely, on its own graph.
 
-    The resolution is doubled until there are as many as asked for, or as rows allow.
+    The resolution is doubled until there are as many as asked for, or as rows allow. Rows that are all alike fall apart
+    into single ones at once, which no fragment of a fair size is made of: then any size will do.
     """
     n_rows, n_groups = int((group != NO_GROUP).sum()), int(group.max()) + 1
     fewest = settings.min_fragment_share * n_rows / max(at_least, n_groups, 1)
-    for i in range(REFINEMENTS):
-        found = _cut(nodes, group, resolution * settings.fragment_resolution * 2**i, fewest, seed)
-        if found.max() + 1 >= min(at_least, n_rows):
-            break
+    for size in (fewest, 1.0):
+        for i in range(REFINEMENTS):
+            found = _cut(nodes, group, resolution * settings.fragment_resolution * 2**i, size, seed)
+            if found.max() + 1 >= min(at_least, n_rows):
+                return found
     return found
 
 

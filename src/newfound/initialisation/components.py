@@ -86,7 +86,8 @@ def _spans(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
     """
     sample = np.random.default_rng(seed).permutation(len(rows.X))[: settings.span_max_rows]
     scaled = rows.scaling.apply(rows.X[sample])
-    low, high = np.quantile(scaled, (settings.span_quantile, 1 - settings.span_quantile), axis=0)
+    quantiles = (settings.span_quantile, 1 - settings.span_quantile)
+    low, high = np.quantile(scaled, quantiles, axis=0, method="nearest")  # between two values is neither
     span = np.where(high > low, high - low, np.ptp(scaled, axis=0)) / NORMAL_SPAN
     is_scaled = np.asarray(rows.scaling.shift) != 0  # binary columns, and those in one unit, stay as they are
     return np.where(is_scaled & (span > 0), span, 1.0).astype(np.float32)
