@@ -15,7 +15,7 @@ from newfound import inference
 from newfound.batching import in_batches
 from newfound.classes import Decision
 from newfound.config import Config
-from newfound.fitted import Fitted
+from newfound.fitted_attributes import FittedAttributes
 from newfound.fitting import RULES, fit_model, prepared_rows
 from newfound.initialisation import Rows
 from newfound.labels import Labels
@@ -27,7 +27,9 @@ from newfound.storage import load_fitted, save_fitted
 from newfound.training.compilation import keep_compiled_programs_if_asked
 
 
-class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
+class DeepGenerativeClassifier(
+    FittedAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+):
     """What the estimators have in common: all but the model."""
 
     model: ClassVar[str]  # a name in `newfound.models.MODELS`
@@ -190,50 +192,6 @@ class DeepGenerativeClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """Write the fitted model to a folder: weights as safetensors, all else as JSON, nothing that can run code."""
         check_is_fitted(self)
         save_fitted(self.fitted_, {"model": self.model} | self.settings(), folder)
-
-    # ---- what fit leaves, by the names of scikit-learn ---------------------------------------------------------------
-
-    fitted_: Fitted
-
-    classes_ = property(lambda self: self.fitted_.classes.names, doc="Known classes first, then the new ones.")
-    labels_ = property(lambda self: self.fitted_.labels, doc="The class of each row that was fitted on.")
-    n_new_ = property(lambda self: int(self.fitted_.classes.is_new.sum()), doc="How many new classes there are.")
-    n_new_range_ = property(lambda self: self.fitted_.n_new_range, doc="The least and the most there could be.")
-    selection_ = property(lambda self: self.fitted_.selection, doc="Whether labels look selected at random.")
-    is_sure_ = property(lambda self: self.fitted_.row_is_sure, doc="Of each of these rows, whether its class is sure.")
-    tree_ = property(lambda self: self.fitted_.tree, doc="How components of new classes join (`cut`).")
-    is_new_ = property(lambda self: self.fitted_.classes.is_new, doc="One flag for each class.")
-    component_class_ = property(lambda self: self.fitted_.classes.component_class, doc="The class of each component.")
-    temperature_ = property(lambda self: self.fitted_.temperature, doc="By which log q(y | x) is divided.")
-    regime_ = property(lambda self: self.fitted_.regime, doc="What the paper calls learning from such labels.")
-    restarts_ = property(lambda self: self.fitted_.restarts, doc="What each seed left.")
-    best_restart_ = property(lambda self: self.fitted_.best_restart, doc="The position of the restart in use.")
-    history_ = property(lambda self: self.fitted_.restart.history, doc="Every term of the objective over time.")
-    termination_condition_ = property(
-        lambda self: self.fitted_.restart.termination_condition, doc="How training ended."
-    )
-    validation_indices_ = property(lambda self: self.fitted_.validation_indices, doc="Rows held out of training.")
-    preprocessing_ = property(lambda self: self.fitted_.preprocessing, doc="What was decided about the columns.")
-    architecture_ = property(lambda self: self.fitted_.architecture, doc="What was decided about the networks.")
-
-    @property
-    def sure_labels_(self) -> np.ndarray:
-        """`labels_` with no answer (−1, "" or None) where a row is not sure of its class."""
-        return self._classes.names_at(self.component_class_[self.fitted_.row_components], self.is_sure_)
-
-    @property
-    def evidence_(self) -> dict[Any, dict[str, float]]:
-        """Of each new class: its rows, the labels it would hold if it were known, those it holds, and p of so few."""
-        evidence = self.fitted_.class_evidence
-        if evidence is None:
-            return {}
-        columns = evidence._asdict() | {"p_value": evidence.p_value}
-        names = self.classes_[self.is_new_].tolist()
-        return {name: {key: float(of[i]) for key, of in columns.items()} for i, name in enumerate(names)}
-
-    @property
-    def _classes(self) -> Any:
-        return self.fitted_.classes
 
     @property
     def _n_features_out(self) -> int:

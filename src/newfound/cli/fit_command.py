@@ -87,14 +87,8 @@ def fit(
         settings = _settings(n_new, epochs, n_init, seed, likelihood, min_std)
         dataset = read_source(console, source, label, id, ignore, labels, categorical, group)
         masking = Masking(hide, keep, by_group, seed)
-        options = {
-            "model": model,
-            "settings": settings,
-            "replace": replace,
-            "with_audit": with_audit,
-            "uses_groups": group is not None,
-        }
-        run = _fit(console, dataset, out, source, masking, **options)
+        options = {"model": model, "settings": settings, "replace": replace, "uses_groups": group is not None}
+        run = _fit(console, dataset, out, source, masking, with_audit=with_audit, **options)
     if as_json:
         print_json(summary_of(run))
     else:

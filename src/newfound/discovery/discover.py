@@ -18,6 +18,7 @@ from newfound.graph import Graph
 from newfound.initialisation import FeatureSets, Rows, estimate_class_probabilities, feature_sets
 from newfound.labels import UNLABELLED
 
+MIN_GAUSSIAN_ROWS = 20  # of each class that is asked for: smaller ones are no Gaussians, but fragments
 DENSE = 0.5  # without the PU estimate: a community is known where labels are so dense, relative to all the data
 
 
@@ -76,8 +77,9 @@ def discover(
         of_groups = None if groups is None else groups[graph.sample]
         selection = label_selection(weights, of_nodes, of_groups, next(iter(resolutions)), settings, seed)
         uses_pu = not selection.is_biased if uses_pu is None else uses_pu
-        if uses_pu and (by_mixture := _by_mixture(rows, labels, n_known, n_new, settings, seed)):
-            return by_mixture._replace(selection=selection)
+    if uses_pu is not False and (by_mixture := _by_mixture(rows, labels, n_known, n_new, settings, seed)):
+        return by_mixture._replace(selection=selection)
+    if n_known:
         if uses_pu or n_new == 0:
             probabilities = estimate_class_probabilities(
                 features, labels, n_known, settings, seed, all_known=n_new == 0
@@ -96,7 +98,8 @@ def _by_mixture(
 ) -> Discovery | None:
     """What a mixture of Gaussians finds, if it is the better judge of these rows."""
     points = rows.scaling.apply(rows.X)
-    if rows.images is not None or n_new == 0 or not prefers_mixture(points, settings):
+    is_fine = (n_new or 0) * MIN_GAUSSIAN_ROWS > len(points)
+    if rows.images is not None or n_new == 0 or is_fine or not prefers_mixture(points, settings):
         return None
     found = fit_mixture(points, labels, n_known, settings, seed, n_new)
     if not prefers_mixture(points, settings, found):
