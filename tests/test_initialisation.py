@@ -80,6 +80,13 @@ def test_units_do_not_matter(units):
     np.testing.assert_allclose((one * signs)[:, leading], other[:, leading], atol=0.05)
 
 
+def test_a_column_whose_mean_is_zero_is_like_any_other():
+    X, _ = blobs(150, d=D_X)
+    centred = X.copy()
+    centred[:, 0] = np.tile([-3.0, -1.0, 0.0, 0.0, 1.0, 3.0], 25)
+    np.testing.assert_allclose(distances(projection(centred)), distances(projection(centred + 100)), atol=0.01)
+
+
 def test_one_odd_cell_hardly_changes_where_the_other_rows_lie():
     X, _ = blobs(600, d=D_X)
     odd = X.copy()
@@ -106,6 +113,9 @@ def test_columns_of_a_few_values_and_those_in_one_unit_keep_their_scale():
     binary, unit = rng.integers(0, 2, (300, 2)), 0.1 * rng.standard_normal((300, 1))
     rows = Rows(np.hstack([binary, unit]).astype("f4"), unscaled(3))
     np.testing.assert_array_equal(_spans(rows, SETTINGS, seed=0), 1)
+    grey = rng.integers(0, 256, (300, 3)).astype(np.uint8)
+    as_they_are = Rows(grey, decide(grey, "auto", 0.0).scaling)
+    np.testing.assert_array_equal(_spans(as_they_are, SETTINGS, seed=0), 1)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")  # of PCA: no variance to share out

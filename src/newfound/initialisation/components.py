@@ -89,7 +89,8 @@ def _spans(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
     quantiles = (settings.span_quantile, 1 - settings.span_quantile)
     low, high = np.quantile(scaled, quantiles, axis=0, method="nearest")  # between two values is neither
     span = np.where(high > low, high - low, np.ptp(scaled, axis=0)) / NORMAL_SPAN
-    is_scaled = np.asarray(rows.scaling.shift) != 0  # binary columns, and those in one unit, stay as they are
+    unit = np.float32(1 / 255 if rows.X.dtype == np.uint8 else 1)  # binary columns, and those in one, stay as they are
+    is_scaled = (np.asarray(rows.scaling.shift) != 0) | (np.asarray(rows.scaling.scale) != unit)
     return np.where(is_scaled & (span > 0), span, 1.0).astype(np.float32)
 
 
