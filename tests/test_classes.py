@@ -11,10 +11,10 @@ TWO_IN_ONE = Classes(np.array(["a", "b", "new-1"]), np.array([False, False, True
 
 def test_a_known_class_wins_only_against_all_new_ones_together():
     probabilities = np.array([[0.4, 0.1, 0.2, 0.3], [0.6, 0.0, 0.2, 0.2], [0.3, 0.3, 0.4, 0.0], [0.0, 0.5, 0.25, 0.25]])
-    assert ONE_EACH.choose(probabilities).tolist() == [3, 0, 2, 1]
+    assert ONE_EACH.answer(probabilities).position.tolist() == [3, 0, 2, 1]
     nothing_new, all_new = (Classes(np.arange(4), np.full(4, flag), np.arange(4)) for flag in (False, True))
-    assert nothing_new.choose(probabilities).tolist() == [0, 0, 2, 1]
-    assert all_new.choose(probabilities).tolist() == [0, 0, 2, 1]
+    assert nothing_new.answer(probabilities).position.tolist() == [0, 0, 2, 1]
+    assert all_new.answer(probabilities).position.tolist() == [0, 0, 2, 1]
 
 
 @given(st.lists(st.lists(st.floats(0.01, 1), min_size=4, max_size=4), min_size=1, max_size=8))
@@ -27,7 +27,8 @@ def test_laws_of_an_answer(rows):
         of_class = classes.component_class == answer.position[:, None]
         assert (q[np.arange(len(q)), answer.component] >= np.where(of_class, q, 0).max(axis=1)).all()  # the best
         np.testing.assert_allclose(answer.p_new, q[:, 2:].sum(axis=1))
-        np.testing.assert_array_equal(answer.position, classes.choose(classes.probabilities(q)))
+        is_new = classes.is_called_new(classes.probabilities(q))
+        np.testing.assert_array_equal(classes.is_new[answer.position], is_new)
     merged = TWO_IN_ONE.answer(q)
     np.testing.assert_array_equal(np.minimum(ONE_EACH.answer(q).position, 2), merged.position)  # a merge moves no other
 
@@ -69,7 +70,7 @@ def test_where_all_is_new_or_nothing_is_a_threshold_decides_nothing():
     q = np.array([[0.3, 0.7], [0.6, 0.4]])
     for classes in (without_new(np.array([3, 7])), Classes.one_component_each(np.array([], dtype=int), 2)):
         for threshold in (0.0, 0.5, 1.0):
-            assert classes.choose(q, Decision(new_threshold=threshold)).tolist() == [1, 0]
+            assert classes.answer(q, Decision(new_threshold=threshold)).position.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(

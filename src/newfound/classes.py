@@ -118,30 +118,33 @@ class Classes:
         is_same = belongs.shape[0] == belongs.shape[1] and belongs.diagonal().all()
         return of_components if is_same else of_components @ belongs.astype(float)
 
-    def choose(self, probabilities: np.ndarray, decision: Decision = AS_USUAL) -> np.ndarray:
-        """The position of each row's class: a known one if it is more probable than all new ones together, else new.
+    def is_called_new(self, probabilities: np.ndarray, decision: Decision = AS_USUAL) -> np.ndarray:
+        """Whether each row is new: where all new classes together are more probable than every known one.
 
         What is new may be spread over several classes, none of which could hold its own against a known class alone.
         """
         if decision.known_only or self.is_new.all():
-            is_new = np.full(len(probabilities), not decision.known_only)
-        else:
-            best_known = probabilities[:, ~self.is_new].max(axis=1)
-            limit = best_known if decision.new_threshold is None else decision.new_threshold
-            is_new = probabilities[:, self.is_new].sum(axis=1) > limit
-        return np.where(is_new[:, None] == self.is_new, probabilities, -1.0).argmax(axis=1)
+            return np.full(len(probabilities), not decision.known_only)
+        best_known = probabilities[:, ~self.is_new].max(axis=1)
+        limit = best_known if decision.new_threshold is None else decision.new_threshold
+        return probabilities[:, self.is_new].sum(axis=1) > limit
 
     def answer(self, of_components: np.ndarray, decision: Decision = AS_USUAL) -> Answer:
-        """From the probabilities of the components to what is said of each row."""
+        """From the probabilities of the components to what is said of each row.
+
+        A row's class is that of its most probable component, among the known or among the new ones: so it stays what
+        it is when other new classes are merged.
+        """
         probabilities = self.probabilities(of_components)
-        position = self.choose(probabilities, decision)
+        is_new = self.is_called_new(probabilities, decision)[:, None] == self.is_new[self.component_class]
+        component = np.where(is_new, of_components, -1.0).argmax(axis=1)
+        position = self.component_class[component]
         probability = probabilities[np.arange(len(position)), position]
-        of_class = self.component_class == position[:, None]
         return Answer(
             position=position,
             probability=probability,
             p_new=probabilities[:, self.is_new].sum(axis=1),
-            component=np.where(of_class, of_components, -1.0).argmax(axis=1),
+            component=component,
             is_given=probability >= (decision.abstain or 0.0),
         )
 

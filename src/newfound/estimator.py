@@ -1,7 +1,6 @@
 """The Python door: scikit-learn estimators over the one path from X and y to classes. No mathematics here."""
 
 import copy
-import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
@@ -93,7 +92,7 @@ class DeepGenerativeClassifier(
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, Labels]:
         X = self._read_rows(X, reset=True)
         labels = Labels.read(y, len(X)).observed()
-        _warn_of_marks(labels)
+        labels.warn_of_marks()
         return X, labels
 
     def rows_and_labels(self, X: Any, y: Any) -> tuple[Rows, Labels]:
@@ -344,12 +343,3 @@ def load(folder: str | PathLike) -> DeepGenerativeClassifier:
     if fitted.feature_names is not None:
         estimator.feature_names_in_ = np.array(fitted.feature_names, dtype=object)
     return estimator
-
-
-def _warn_of_marks(labels: Labels) -> None:
-    if labels.marks:
-        found = ", ".join(f"{mark!r} ({n} rows)" for mark, n in labels.marks)
-        warnings.warn(
-            f"These labels mean unlabelled: {found}. If one of them is a class of yours, give it another name.",
-            stacklevel=4,
-        )

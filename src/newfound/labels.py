@@ -13,6 +13,7 @@ Two things only the readers of files do, because a file of text has no types: th
 fractions as labels. In Python a string is what its author wrote.
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -102,6 +103,15 @@ class Labels:
             return self.names
         missing = UNLABELLED if self.classes.dtype.kind == "i" else None
         return np.array([*self.classes.tolist(), missing], dtype=None if missing == UNLABELLED else object)[self.codes]
+
+    def warn_of_marks(self) -> None:
+        """Tell which texts were read as unlabelled, in case one of them is a class."""
+        if self.marks:
+            found = ", ".join(f"{mark!r} ({n} rows)" for mark, n in self.marks)
+            warnings.warn(
+                f"These labels mean unlabelled: {found}. If one of them is a class of yours, give it another name.",
+                stacklevel=5,
+            )
 
     def observed(self) -> "Labels":
         """The same labels, and only the classes that some row carries."""

@@ -79,7 +79,7 @@ def test_changes_are_read_from_text():
         ("config={}", "--set must be name=value"),
         ("label_weight=-1", "label_weight must be"),
         ("latent_dim=0", "latent_dim must be"),
-        ("init=random", "init must be 'spectral' or 'kmeans'"),
+        ("init=random", "init must be 'graph' or 'kmeans'"),
     ],
 )
 def test_what_cannot_be_changed(text, message):

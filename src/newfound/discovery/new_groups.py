@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 NO_GROUP = -1
+P_BESIDE = 0.1  # of so few labels in a group, where another is surely new
 REFINEMENTS = 12  # doublings of the resolution, at the most, until there are as many fragments as asked for
 
 
@@ -73,6 +74,8 @@ def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: 
     is_apart = 1 - links.diagonal() / np.maximum(links.sum(axis=1), 1e-12) < settings.apart_links
     is_large = (size >= settings.min_new_share) | (is_apart & (size >= settings.min_apart_share))
     is_new = (p < settings.new_class_p) & is_large
+    if is_new.any():  # there are new classes, then: with few labels, another need not prove it anew
+        is_new = (p < max(settings.new_class_p, P_BESIDE)) & is_large
     if is_new.any():  # a large group that holds its labels is known after all
         found[candidates] = join(links, is_new, is_large & ~is_new)[group]
     return found

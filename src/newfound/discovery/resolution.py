@@ -11,6 +11,7 @@ from newfound.labels import UNLABELLED
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+FEW_LABELS = 500  # with fewer, agreement is more a matter of chance, and a step must gain more, as its error does
 STEP = 0.5  # octaves between two resolutions
 MOST_OCTAVES = 3.0  # from the usual resolution, either way
 
@@ -34,9 +35,10 @@ def choose_resolutions(
     the distance are not tried.
     """
     usual = usual_resolution(weights.shape[0], settings)
+    doubt = max(FEW_LABELS / max(int((labels != UNLABELLED).sum()), 1), 1.0) ** 0.5
     scores: dict[float, float] = {}
     for octaves in sorted(np.arange(-MOST_OCTAVES, MOST_OCTAVES + STEP, STEP).tolist(), key=abs):
-        penalty = settings.resolution_penalty * abs(octaves)
+        penalty = doubt * settings.resolution_penalty * abs(octaves)
         if 1 - penalty < max(scores.values(), default=0.0) - settings.resolution_tolerance:
             break
         resolution = usual * 2.0**octaves

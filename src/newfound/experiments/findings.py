@@ -34,16 +34,14 @@ def certainty(model: Any, task: Task) -> dict[str, Any]:
     """AUROC of P(new), calibration error of known classes, agreement of network and discovery."""
     from sklearn.metrics import roc_auc_score
 
-    probabilities = model.predict_proba(task.X_test)
+    classes = model.fitted_.classes
+    answer = classes.answer(model.predict_component_proba(task.X_test))
     is_known = np.isin(task.truth.codes, task.known)
     is_both = 0 < is_known.sum() < len(is_known)
-    p_new = probabilities[:, model.is_new_].sum(axis=1)
-    answer = model.predict(task.X_test)[is_known].astype(str)
-    position = model.fitted_.classes.choose(probabilities)
-    probability = probabilities[np.arange(len(position)), position][is_known]
-    error = expected_calibration_error(probability, answer == task.truth.names[is_known]) if is_known.any() else None
+    is_right = (classes.named(answer).astype(str) == task.truth.names)[is_known]
+    error = expected_calibration_error(answer.probability[is_known], is_right) if is_known.any() else None
     return {
-        "auroc_p_new": round(float(roc_auc_score(~is_known, p_new)), 4) if is_both else None,
+        "auroc_p_new": round(float(roc_auc_score(~is_known, answer.p_new)), 4) if is_both else None,
         "calibration_error_known": None if error is None else round(error, 4),
         "agreement": round(float(np.mean(model.predict(task.X) == model.labels_)), 4),
         "is_sure": round(float(model.is_sure_.mean()), 4),
