@@ -61,11 +61,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "without-hog": {"image_shape": None},
     "without-pretraining": {"pretrain_epochs": 0},
-    "init-kmeans": K_MEANS,
     "without-pu": {"pu_weight": 0.0},
     "label-weight-1": {"label_weight": 1.0},
-    "mean-field": MEAN_FIELD,
-    "with-vat": {"vat_weight": 3.0},
 }
 
 

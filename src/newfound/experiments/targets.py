@@ -103,7 +103,7 @@ TARGETS = {
         max_seeds=2,
         is_papers=False,
     ),
-    "ablation": Target("… what each part is worth", _ABLATION, defaults.ablation_table, max_seeds=2, is_papers=False),
+    "ablation": Target("… what each part is worth", _ABLATION, defaults.ablation_table, max_seeds=1, is_papers=False),
     "claims": Target("every number with its command, from what is done", (), claims.write_page, is_papers=False),
 }
 
