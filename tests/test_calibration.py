@@ -44,7 +44,7 @@ def test_likelihood_by_the_slow_way():
 def test_few_labels_leave_the_network_as_it_is():
     log_q, labels = honest(MIN_LABELS, np.arange(3))
     assert fit_temperature(3 * log_q[:-1], np.arange(3), labels[:-1]) == 1
-    assert fit_temperature(3 * log_q, np.arange(3), labels) > 1.2
+    assert fit_temperature(3 * log_q, np.arange(3), labels) > 1.01
     assert fit_temperature(np.empty((0, 3)), np.arange(3), np.empty(0, dtype=int)) == 1
 
 

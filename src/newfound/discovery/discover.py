@@ -75,7 +75,8 @@ def discover(
     if n_known:
         resolutions = choose_resolutions(weights, of_nodes, settings, seed)
         of_groups = None if groups is None else groups[graph.sample]
-        selection = label_selection(weights, of_nodes, of_groups, next(iter(resolutions)), settings, seed)
+        relative = next(iter(resolutions)) / usual_resolution(len(of_nodes), settings)
+        selection = label_selection(weights, of_nodes, of_groups, relative * settings.resolution, settings, seed)
         uses_pu = not selection.is_biased if uses_pu is None else uses_pu
     if uses_pu is not False and (by_mixture := _by_mixture(rows, labels, n_known, n_new, settings, seed)):
         return by_mixture._replace(selection=selection)
