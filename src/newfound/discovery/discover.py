@@ -75,8 +75,8 @@ def discover(
     if n_known:
         resolutions = choose_resolutions(weights, of_nodes, settings, seed)
         of_groups = None if groups is None else groups[graph.sample]
-        relative = next(iter(resolutions)) / usual_resolution(len(of_nodes), settings)
-        selection = label_selection(weights, of_nodes, of_groups, relative * settings.resolution, settings, seed)
+        coarse = next(iter(resolutions)) / usual_resolution(len(of_nodes), settings) * settings.resolution
+        selection = label_selection(weights, of_nodes, of_groups, coarse, settings, seed)
         uses_pu = not selection.is_biased if uses_pu is None else uses_pu
     if uses_pu is not False and (by_mixture := _by_mixture(rows, labels, n_known, n_new, settings, seed)):
         return by_mixture._replace(selection=selection)
@@ -86,8 +86,7 @@ def discover(
                 features, labels, n_known, settings, seed, all_known=n_new == 0
             )
         else:
-            resolution = next(iter(resolutions))
-            probabilities = _by_communities(features, graph, labels, n_known, resolution, settings, seed)
+            probabilities = _by_communities(features, graph, labels, n_known, coarse, settings, seed)
             settings = replace(settings, new_class_p=1.0)
     nodes = Nodes(weights, of_nodes, probabilities[graph.sample])
     fragment, group, n_range = _fragments(nodes, n_new, resolutions, settings, seed)
