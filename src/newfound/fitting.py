@@ -35,6 +35,8 @@ from newfound.training import (
 )
 
 PU_WEIGHT = 0.3  # of pu_weight='auto'
+FEW_LABELS = 500  # with fewer, discovery sees those of validation rows, too
+
 CHOOSABLE = tuple(name for name, kind in LIKELIHOODS.items() if not kind.needs_feature_types)
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -134,15 +136,16 @@ def _training_data(
 ) -> tuple[TrainingData, Discovery | None]:
     """The rows with their classes, as many new ones as were asked for or are found; and what was discovered.
 
-    Labels of validation rows are kept from discovery, unless whole groups are held out: without any label, a known
-    class of theirs would look new.
+    Labels of validation rows are kept from discovery, unless whole groups are held out (without any label, a known
+    class of theirs would look new) or labels are few (every one tells).
     """
+    is_open = groups is not None or labels.n_labelled < FEW_LABELS
     rows = rows_of(X, preprocessing, p.image_shape)
     found = None
     if labels.n_unlabelled and _discovers(model, p):
         found = discover(
             rows,
-            labels.codes if groups is not None else labels.keep(split[0]).codes,
+            labels.codes if is_open else labels.keep(split[0]).codes,
             len(labels.classes),
             p.config.initialisation,
             seed,

@@ -5,7 +5,7 @@ from pathlib import Path
 from newfound.experiments.published import TABLE_1, TABLE_2
 from newfound.experiments.summaries import NONE, Group, Results
 from newfound.experiments.table_files import write_table
-from newfound.experiments.tasks import FIRST_HALF
+from newfound.experiments.tasks import FIRST_HALF, SAMPLE
 
 REGIMES = ("unsupervised", "semi-supervised", "semi-unsupervised")
 REGIME_OF_SAME_K = {  # k-means reads no label, so two regimes with as many components are one to it
@@ -25,7 +25,9 @@ DATASETS = {
 def title_of(dataset: str) -> str:
     """As tables name a data set."""
     source = dataset.removesuffix(FIRST_HALF)
-    return DATASETS[source] + (", classes 0–4 only" if source != dataset else "")
+    if sample := SAMPLE.fullmatch(source):
+        return f"{title_of(sample[1])}, {int(sample[2]):,} rows"
+    return DATASETS.get(source, source) + (", classes 0–4 only" if source != dataset else "")
 
 
 def model_title(model: str) -> str:
