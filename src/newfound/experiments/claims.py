@@ -70,17 +70,20 @@ def write_page(results: Results, folder: Path) -> list[Path]:
     rows = []
     for claim in all_claims():
         group = of_preset[claim.series.preset or DEFAULT].group(*claim.series)
-        rows.append([claim.text, claim.command, _number(group, claim.path), _minutes(group)])
+        if group.records:  # nothing is claimed of what is not done
+            rows.append(
+                [claim.text, claim.command, _number(group, claim.path), str(len(group.records)), _minutes(group)]
+            )
     caption = (
         "# What newfound claims\n\n"
-        "Accuracy in % on the test rows, mean ± SD over seeds (four, unless the command says otherwise), as recorded. "
+        "Accuracy in % on the test rows, mean ± SD over so many seeds, as recorded. "
         "Minutes: what the recorded fits of this number took together, on one core at most; a command may compute "
         "other numbers of the same data too. The commands read what is done from `results/`; with `--out elsewhere` "
         "they compute it again. This page is written by `newfound reproduce claims`."
     )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "claims.md"
-    path.write_text(markdown(caption, ["claim", "command", "number", "minutes"], rows))
+    path.write_text(markdown(caption, ["claim", "command", "number", "seeds", "minutes"], rows))
     return [path]
 
 

@@ -58,7 +58,7 @@ def ablation_table(results: Results, folder: Path) -> list[Path]:
         for variant in VARIANTS
         for of_variant in [results.of_preset(variant)]
         for dataset in ABLATED
-        if changes_anything(variant, dataset)
+        if changes_anything(variant, dataset) and of_variant.group(dataset, "gmdgm", HIDDEN_KNOWN).records
     ]
     caption = (
         "What each part is worth, by validation on hidden known classes, that is by labels that a user has: of the "
