@@ -95,7 +95,8 @@ def counted_agreements(monkeypatch, by_resolution):
     monkeypatch.setattr(resolution, "communities", lambda weights, r, seed: tried.append(r) or np.array([r]))
     monkeypatch.setattr(resolution, "agreement", lambda labels, community: by_resolution(float(community[0])))
     weights = csr_array((SETTINGS.resolution_rows,) * 2)  # of as many rows as the usual resolution is for
-    return tried, choose_resolutions(weights, None, SETTINGS, seed=0)
+    labels = np.zeros(resolution.FEW_LABELS, int)  # as many as there must be
+    return tried, choose_resolutions(weights, labels, SETTINGS, seed=0)
 
 
 def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
@@ -108,6 +109,15 @@ def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
     assert set(found) <= set(tried)
     tried, _ = counted_agreements(monkeypatch, lambda r: 0.0)
     assert len(tried) == 1 + 2 * resolution.MOST_OCTAVES / resolution.STEP  # nothing to beat: all of them
+
+
+def test_few_labels_must_agree_better_to_leave_the_usual_resolution(monkeypatch):
+    monkeypatch.setattr(resolution, "communities", lambda weights, r, seed: r)
+    monkeypatch.setattr(resolution, "agreement", lambda labels, r: 0.9 + 0.1 * (r > SETTINGS.resolution))
+    weights = np.empty((SETTINGS.resolution_rows, 0))
+    many, few = (choose_resolutions(weights, np.zeros(n, int), SETTINGS, 0) for n in (resolution.FEW_LABELS, 20))
+    assert next(iter(many)) > SETTINGS.resolution
+    assert next(iter(few)) == SETTINGS.resolution
 
 
 @given(st.integers(0, 10_000))

@@ -74,7 +74,10 @@ def test_what_is_not_done_is_left_open(tmp_path):
         if path.suffix == ".png":
             with Image.open(path) as image:
                 assert image.getextrema() != ((255, 255),) * 4  # frames and titles are there
-        elif path.suffix == ".md":
+        elif path.suffix == ".md" and path.stem not in (
+            "ablation",
+            "claims",
+        ):  # which have a line for what is done only
             assert "–" in path.read_text()
     assert not list(tmp_path.glob("*.jsonl"))
 
