@@ -143,6 +143,19 @@ def test_fragments_that_nothing_joins_still_make_one_tree():
     assert np.isfinite(tree.affinity).all()
 
 
+def test_fragments_that_nothing_joins_go_to_the_nearest():
+    """Two and two lie side by side; an edge, however thin, counts for more."""
+    centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.5, 0.0], [9.5, 0.0]])
+    sizes, one_group = np.full(4, 10), np.zeros(4, int)
+    assert partition(grow_tree(np.zeros((4, 4)), sizes, one_group, centres).cut(2)) == {
+        frozenset([0, 2]),
+        frozenset([1, 3]),
+    }
+    links = np.zeros((4, 4))
+    links[0, 3] = links[3, 0] = 0.01
+    assert grow_tree(links, sizes, one_group, centres).children[0].tolist() == [0, 3]
+
+
 @settings(max_examples=30)
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=12), st.integers(0, 1000))
 def test_links_are_sums_over_pairs_of_nodes(group, seed):

@@ -158,6 +158,18 @@ def test_a_group_is_new_where_it_should_hold_labels_and_does_not():
     assert len(np.unique(np.c_[found, truth][truth >= 2], axis=0)) == 2
 
 
+def test_a_small_group_that_no_edge_joins_goes_to_the_nearest_new_class():
+    """Two large new groups far apart, and a few rows beside the second of them, linked with nobody."""
+    rng = np.random.default_rng(0)
+    at = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, 400.0], [200.0, 400.0], [200.0, 430.0]])
+    truth = np.repeat(np.arange(5), [200, 200, 200, 200, 15])
+    X = (at[truth] + rng.normal(size=(len(truth), 2))).astype("f4")
+    nodes, truth = nodes_of(X, labelled_at_random(truth, (0, 1)), truth, 2)
+    found = new_groups(nodes, 0.25, SETTINGS, seed=0)
+    (second,) = np.unique(found[truth == 3])
+    assert (found[truth == 4] == second).all()
+
+
 def test_missing_labels_are_no_surprise_where_few_are_expected():
     """Of ten rows with one label in five, none is no reason to believe in a class; of a hundred, it is."""
     X, truth = blobs(240, k=3)

@@ -6,13 +6,48 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from small import blobs
 
 from newfound.config import Initialisation
-from newfound.graph import hog, neighbour_graph, pca_projection, propagate, spectral_embedding
+from newfound.graph import hog, neighbour_graph, neighbours, pca_projection, propagate, spectral_embedding
 
 SETTINGS = Initialisation()
 
 
 def graph_of(*feature_sets, settings=SETTINGS):
     return neighbour_graph(feature_sets, settings, seed=0)
+
+
+# ---- neighbours ------------------------------------------------------------------------------------------------------
+
+
+def test_the_index_finds_nearly_all_neighbours():
+    X, _ = blobs(12_000, k=6)
+    by_index, slow = neighbours._by_index(X, X, 11), neighbours._by_comparison(X[:500], X, 11)
+    hits = [len(set(a) & set(b)) for a, b in zip(by_index[:500].tolist(), slow.tolist(), strict=True)]
+    assert np.mean(hits) / 11 > 0.98
+
+
+def test_rows_with_hardly_any_other_around_are_compared_with_all():
+    """Three cells in a far corner hold one row each: the cells around them do not hold eleven."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([np.zeros((300, 2)), rng.normal(size=(30, 2)) + 1e3]).astype("f4")
+    found = neighbours._by_index(X, X, 11)
+    assert found.min() >= 0
+    assert all(len(set(row)) == 11 for row in found.tolist())
+
+
+def test_large_samples_use_the_index_and_do_without_it_where_it_is_missing(monkeypatch):
+    X, _ = blobs(300, k=3)
+    slow = neighbours._nearest(X, np.arange(300), 10)
+    monkeypatch.setattr(neighbours, "INDEX_MIN_ROWS", 100)
+    calls = []
+    monkeypatch.setattr(neighbours, "_by_index", lambda *args: calls.append(args) or slow)
+    assert neighbours._nearest(X, np.arange(300), 10) is slow
+    assert len(calls) == 1
+
+    def missing(*args):
+        raise ImportError("faiss")
+
+    monkeypatch.setattr(neighbours, "_by_index", missing)
+    np.testing.assert_array_equal(neighbours._nearest(X, np.arange(300), 10), slow)
 
 
 # ---- HOG -------------------------------------------------------------------------------------------------------------

@@ -65,9 +65,8 @@ def grow_tree(links: np.ndarray, sizes: np.ndarray, group: np.ndarray, centres: 
         counts[a] += counts[b]
         node[a] = len(sizes) + i
         links = np.delete(np.delete(links, b, axis=0), b, axis=1)
-        degree, node, group, centres, counts = (
-            np.delete(of, b, axis=0) for of in (degree, node, group, centres, counts)
-        )
+        degree, node, group, counts = (np.delete(of, b) for of in (degree, node, group, counts))
+        centres = np.delete(centres, b, axis=0)
     return ClassTree(sizes, np.array(children, int).reshape(-1, 2), np.array(affinities, float))
 
 
