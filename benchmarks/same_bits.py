@@ -78,7 +78,6 @@ def small_fits() -> dict[str, Fit]:
             y,
             new | {"init": "kmeans", "posterior": "mean-field", "expectation": "exact"},
         ),
-        "vat": ("gmdgm", X, y, new | {"vat_weight": 3.0}),
         "early-stopping": ("gmdgm", X, y, new | early),
         "min-max": (
             "gmdgm",

@@ -21,7 +21,7 @@ from measure import Run, copy_run, exponent, in_turn, product_run
 
 from newfound.labels import UNLABELLED
 from newfound.models import Architecture, log_prior
-from newfound.models.objective import Expectation, ObjectiveTerms, Weights
+from newfound.models.objective import Expectation, Weights
 from newfound.preprocessing import Scaling
 from newfound.training.phases import STEPS_PER_CHUNK
 from newfound.training.steps import Hyperparameters, compiled_train_chunk, init_states
@@ -79,14 +79,13 @@ def newfound_steps(shape: Shape, n_restarts: int = 1) -> Run:
     rates = np.full(sizes[:2], 1e-3, np.float32)
     unit = 1 / 255 if likelihood == "bernoulli" else 1
     scaling = Scaling(np.zeros(inputs, np.float32), np.full(inputs, unit, np.float32))
-    hyperparameters = Hyperparameters(Weights(*map(jnp.float32, (1, 0, 0))), *map(jnp.float32, (1, 0.5, 0.1, 100)))
+    hyperparameters = Hyperparameters(Weights(*map(jnp.float32, (1, 0))), *map(jnp.float32, (1, 0.5, 100)))
 
     def run() -> None:
         state[0], info = compiled_train_chunk()(
             *(state[0], rows, labels, None, rates, scaling, hyperparameters),
             n_labelled=shape.batch,
             expectation=Expectation(),
-            terms=ObjectiveTerms(),
         )
         jax.block_until_ready(info)
 

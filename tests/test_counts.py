@@ -19,7 +19,7 @@ from newfound.evaluation import evaluate
 from newfound.experiments.tasks import paper_setup
 from newfound.labels import UNLABELLED, Labels
 from newfound.models import Architecture, log_prior
-from newfound.models.objective import Expectation, ObjectiveTerms, Weights
+from newfound.models.objective import Expectation, Weights
 from newfound.preprocessing import Scaling
 from newfound.training import loop
 from newfound.training.phases import STEPS_PER_CHUNK
@@ -37,13 +37,12 @@ def compiled_chunk(batch, units):
     rows = np.zeros((*sizes, INPUTS), np.uint8)
     labels = np.full(sizes, UNLABELLED, np.int32)
     scaling = Scaling(np.zeros(INPUTS, np.float32), np.ones(INPUTS, np.float32))
-    hyperparameters = Hyperparameters(Weights(*map(jnp.float32, (1, 0, 0))), *map(jnp.float32, (1, 0.5, 0.1, 100)))
+    hyperparameters = Hyperparameters(Weights(*map(jnp.float32, (1, 0))), *map(jnp.float32, (1, 0.5, 100)))
     rates = np.full(sizes[:2], 1e-3, np.float32)
     return compiled_train_chunk().lower(
         *(states, rows, labels, None, rates, scaling, hyperparameters),
         n_labelled=batch,
         expectation=Expectation(),
-        terms=ObjectiveTerms(),
     )
 
 

@@ -1,9 +1,9 @@
-"""Give the records of the paper's presets the settings that came or went since they were computed.
+"""Give records the settings that came or went since they were computed, where the fit never read them.
 
     python tools/convert_records.py results
 
-Only settings that such a fit never reads may differ: those of the graph, of discovery and of the audit. (The presets
-begin with k-means and have no PU term.) Anything else is refused: compute it again.
+Of the paper's presets those are the settings of the graph, of discovery and of the audit (the presets begin with
+k-means and have no PU term); of all others, what had no effect and is gone. Anything else is refused: compute it again.
 """
 
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 from newfound.config import NAMES
 from newfound.experiments.component_scores import evaluation_of, recorded_classes, scores
 from newfound.experiments.experiment import Experiment
-from newfound.experiments.presets import PRESETS, by_name
+from newfound.experiments.presets import PRESETS, VARIANTS, by_name
 from newfound.experiments.records import Record, read_records, write_records
 
 READ_BY_K_MEANS = {
@@ -20,6 +20,7 @@ READ_BY_K_MEANS = {
 }
 RENAMED = {"spectral": "graph"}  # init, of fits that do not begin with k-means and so never read it
 GONE = {"max_eigenvectors", "eigengap", "min_cluster_share"}
+WITHOUT_EFFECT = {"vat_weight", "vat_radius"}  # where the weight was 0
 
 
 def converted(record: Record) -> Record:
@@ -27,7 +28,9 @@ def converted(record: Record) -> Record:
     settings = experiment.settings({})
     now, then = by_name(settings), by_name(record["settings"])
     then |= {"init": RENAMED.get(then["init"], then["init"])} if "init" in then else {}
-    unread = (NAMES["initialisation"] | GONE) - READ_BY_K_MEANS
+    unread = set() if then.get("vat_weight") else set(WITHOUT_EFFECT)
+    if experiment.preset in PRESETS:
+        unread = (unread | NAMES["initialisation"] | GONE) - READ_BY_K_MEANS
     differ = {name for name in now.keys() | then.keys() if now.get(name) != then.get(name)} - {"feature_types"}
     if differ - unread:
         raise SystemExit(f"{experiment.name}: {', '.join(sorted(differ - unread))} changed; compute it again.")
@@ -35,8 +38,10 @@ def converted(record: Record) -> Record:
 
 
 def main(folder: Path) -> None:
-    for preset in PRESETS:
+    for preset in (*PRESETS, *VARIANTS):
         records = read_records(folder, preset)
+        if not records:
+            continue
         write_records(folder, preset, {name: converted(record) for name, record in records.items()})
         print(f"{preset}: {len(records)} records")
 

@@ -57,12 +57,6 @@ class Objective(Settings):
     n_z_samples: int = setting(1, "samples of z for each row and step", Number(1, 1_000, whole=True))
     label_weight: float = setting(100.0, "α, the weight of log q(y | x) for labelled rows", Number(0, 1e6))
     prior_known: float = setting(0.5, "share of p(y) that belongs to the known classes", Number(0.001, 0.999))
-    vat_weight: float = setting(
-        0.0, "λ, the weight of virtual adversarial training (VAT); 3 is a weight that shows", Number(0, 1e6)
-    )
-    vat_radius: float = setting(
-        0.1, "how far VAT looks around a row, as a share of the distance to the nearest row", Number(0, 10)
-    )
     sigma: float = setting(0.1, "standard deviation of likelihood='gaussian-fixed'", Number(0, 1e6, is_low_open=True))
 
 

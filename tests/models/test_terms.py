@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from newfound.models import log_prior
-from newfound.models.objective import nearest_in_batch, pu_log_prob
+from newfound.models.objective import pu_log_prob
 
 
 def test_pu_log_prob_is_greatest_at_the_targets_themselves():
@@ -40,12 +40,6 @@ def test_the_order_of_the_components_does_not_matter():
     log_q, targets = jnp.log(jnp.array([0.4, 0.3, 0.1, 0.15, 0.05])), jnp.array([0.5, 0.2, 0.1, 0.1, 0.1])
     order = np.array([3, 0, 4, 1, 2])
     assert float(pu_log_prob(log_q, targets)) == pytest.approx(float(pu_log_prob(log_q[order], targets[order])))
-
-
-def test_the_nearest_row_of_a_batch_and_its_distance():
-    nearest, distance = nearest_in_batch(jnp.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
-    assert nearest.tolist() == [2, 2, 0]
-    np.testing.assert_allclose(distance, [1.0, np.sqrt(18), 1.0], rtol=1e-5)
 
 
 @pytest.mark.parametrize(

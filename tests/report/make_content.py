@@ -269,7 +269,6 @@ def _history(rng, *, has_validation: bool) -> dict[str, np.ndarray]:
         "kl_y": kl_y,
         "cross_entropy": cross_entropy,
         "pu_loss": 0.5 * cross_entropy,
-        "vat_loss": np.zeros(60),
         "grad_norm": rng.random(60),
         "validation_elbo": reconstruction - kl_z - kl_y - 3 if has_validation else nothing,
         "validation_accuracy": 0.95 - 0.6 * np.exp(-step / 700) if has_validation else nothing,

@@ -218,7 +218,7 @@ def test_every_term_of_the_loss_has_its_printed_name(contents):
 
     drawn = charts(contents["digits"])
     names = [trace["name"] for trace in drawn["terms"]["data"]]
-    expected = ("kl_z", "kl_y", "cross_entropy", "pu_loss")  # vat_loss is 0 throughout: no part of this loss
+    expected = ("kl_z", "kl_y", "cross_entropy", "pu_loss")
     assert names == [TERM_NAMES[name] for name in expected]
     assert drawn["loss"]["data"][0]["name"] == TERM_NAMES["loss"]
 

@@ -27,8 +27,7 @@ UNSPECIFIED: dict[str, Any] = {
     "target_steps": 6_000,  # of max_epochs="auto",
     "pretrain_target_steps": 3_000,  # and of each phase of pretraining
     "validation_fraction": 0.0,  # every row and every label that is kept is learned from
-    "pu_weight": 0.0,  # the paper's objective has no such term,
-    "vat_weight": 0.0,  # nor this one
+    "pu_weight": 0.0,  # the paper's objective has no such term
 }
 
 # Appendix C: dimensions of z, units, batch size, learning rate.

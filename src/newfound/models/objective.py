@@ -1,7 +1,6 @@
 """The objective: evidence lower bounds for rows with and without a label, and what the classifier is rewarded for.
 
     maximise  E_labelled [ L_l(x, y) + α log q(y | x) ]  +  E_unlabelled [ L_u(x) + α ρ pu_log_prob(x) ]
-              − λ E_unlabelled [ vat_loss(x) ]
 
     L_l(x, y) = E_{z ~ q(z|x,y)} log [ p(x, y, z) / q(z | x, y) ]
     L_u(x)    = E_{z,y ~ q(z,y|x)} log [ p(x, y, z) / q(z, y | x) ]
@@ -15,7 +14,7 @@ Both bounds are one formula. Let w be what is known of y: one-hot where a row ha
 With w one-hot the last term is −log p(y), and L is L_l; with w = q(y | x) it is L_u. So every row carries a label or
 −1, and one pass serves both kinds.
 
-The paper's objective is the one with ρ = λ = 0. `pu_log_prob` and `vat_loss` say what the other two terms are for.
+The paper's objective is the one with ρ = 0. `pu_log_prob` says what the other term is for.
 """
 
 from typing import NamedTuple
@@ -27,9 +26,6 @@ from jaxtyping import Array, Float, Int, Key
 from newfound.labels import UNLABELLED
 from newfound.models.base import DeepGenerativeModel, Gaussian, vmap_unless_single
 
-XI = 0.1  # ξ, the finite-difference step of VAT, as a share of its radius
-TINY = 1e-12
-
 
 class Expectation(NamedTuple):
     """How the expectations over y and z are taken. Hashable: it is part of what is compiled."""
@@ -37,13 +33,6 @@ class Expectation(NamedTuple):
     over_y: str = "gumbel"  # or "exact", by enumeration
     n_y_samples: int = 1
     n_z_samples: int = 1
-
-
-class ObjectiveTerms(NamedTuple):
-    """Which terms there are beside the paper's. Hashable: it is part of what is compiled."""
-
-    pu: bool = False
-    vat: bool = False
 
 
 class Terms(NamedTuple):
@@ -54,7 +43,6 @@ class Terms(NamedTuple):
     kl_y: Float[Array, "*batch"]
     log_q_label: Float[Array, "*batch"]  # 0 where a row has none
     pu_log_prob: Float[Array, "*batch"]  # 0 where a row has a label
-    vat_loss: Float[Array, "*batch"]
 
     @property
     def elbo(self) -> Float[Array, "*batch"]:
@@ -62,7 +50,7 @@ class Terms(NamedTuple):
 
     def objective(self, weights: "Weights") -> Float[Array, "*batch"]:
         classified = self.log_q_label + weights.pu * self.pu_log_prob
-        return self.elbo + weights.label * classified - weights.vat * self.vat_loss
+        return self.elbo + weights.label * classified
 
 
 class Weights(NamedTuple):
@@ -70,7 +58,6 @@ class Weights(NamedTuple):
 
     label: Float[Array, ""]  # α, of log q(y | x)
     pu: Float[Array, ""]  # ρ, of pu_log_prob relative to log q(y | x)
-    vat: Float[Array, ""]  # λ, of vat_loss
 
 
 def row_terms(
@@ -106,7 +93,6 @@ def row_terms(
         kl_y=jnp.sum(w * (log_w - log_p)),
         log_q_label=jnp.sum(one_hot * log_q),
         pu_log_prob=jnp.zeros(()),
-        vat_loss=jnp.zeros(()),
     )
 
 
@@ -149,39 +135,6 @@ def pu_log_prob(log_q: Float[Array, " K"], targets: Float[Array, " K"]) -> Float
     return targets @ log_q
 
 
-def vat_loss(
-    model: DeepGenerativeModel,
-    x: Float[Array, " d_x"],
-    log_q: Float[Array, " K"],
-    initial_direction: Float[Array, " d_x"],
-    radius: Float[Array, ""],
-) -> Float[Array, ""]:
-    """max_r KL(q(y | x) ‖ q(y | x + r)) with ‖r‖ = radius: how much a small change of x could change its class.
-
-    This is virtual adversarial training (VAT, Miyato et al. 2017): boundaries between classes keep away from the rows.
-    The worst r is found by one step of the power method.
-    """
-    log_q = jax.lax.stop_gradient(log_q)
-
-    def divergence(r: Float[Array, " d_x"]) -> Float[Array, ""]:
-        return jnp.sum(jnp.exp(log_q) * (log_q - model.log_q_y(x + r)))
-
-    steepest = jax.grad(divergence)(XI * radius * _unit(initial_direction))
-    return divergence(jax.lax.stop_gradient(radius * _unit(steepest)))
-
-
-def _unit(v: Float[Array, " d"]) -> Float[Array, " d"]:
-    return v * jax.lax.rsqrt(jnp.sum(jnp.square(v)) + TINY)
-
-
-def nearest_in_batch(rows: Float[Array, "batch d_x"]) -> tuple[Int[Array, " batch"], Float[Array, " batch"]]:
-    """The nearest other row of the batch, and the distance to it: the data's own scale, at each row."""
-    squares = jnp.sum(jnp.square(rows), axis=1)
-    squared = squares[:, None] + squares[None] - 2 * rows @ rows.T
-    squared = squared + jnp.diag(jnp.full(len(rows), jnp.inf))
-    return jnp.argmin(squared, axis=1), jnp.sqrt(jnp.maximum(jnp.min(squared, axis=1), 0.0))
-
-
 def batch_terms(
     model: DeepGenerativeModel,
     rows: Float[Array, "batch d_x"],
@@ -189,15 +142,9 @@ def batch_terms(
     targets: Float[Array, "batch K"] | None,
     key: Key[Array, ""],
     temperature: Float[Array, ""],
-    vat_radius: Float[Array, ""],
     expectation: Expectation,
-    terms: ObjectiveTerms,
-    n_labelled: int = 0,
 ) -> Terms:
-    """The terms of each row of a training batch, labelled rows first, each drawn afresh from its likelihood.
-
-    The radius of VAT is relative to the distance to the nearest other row.
-    """
+    """The terms of each row of a training batch, each drawn afresh from its likelihood."""
     keys = jax.vmap(jax.random.split)(jax.random.split(key, len(rows)))
     drawn = jax.vmap(model.likelihood.draw)(rows, keys[:, 0])
     log_q = jax.vmap(model.log_q_y)(drawn)  # once, for all that reads it: the classifier's gradient is then one too
@@ -206,13 +153,7 @@ def batch_terms(
         return row_terms(model, x, log_q, label, key, temperature, expectation)
 
     computed = jax.vmap(bounds)(drawn, log_q, labels, keys[:, 1])
-    if terms.pu and targets is not None:
+    if targets is not None:
         pu = jax.vmap(pu_log_prob)(log_q, targets)
         computed = computed._replace(pu_log_prob=jnp.where(labels == UNLABELLED, pu, 0.0))
-    if terms.vat:
-        unlabelled, log_q = drawn[n_labelled:], log_q[n_labelled:]  # labels say where the others belong
-        nearest, distance = nearest_in_batch(unlabelled)
-        direction = unlabelled[nearest] - unlabelled
-        vat = jax.vmap(vat_loss, (None, 0, 0, 0, 0))(model, unlabelled, log_q, direction, vat_radius * distance)
-        computed = computed._replace(vat_loss=jnp.concatenate([jnp.zeros(n_labelled), vat]))
     return computed

@@ -10,7 +10,7 @@ import numpy as np
 
 from newfound.models import Architecture
 from newfound.training.batches import BatchStream, Chunk, StreamState, make_chunk, prefetch
-from newfound.training.phases import STEPS_PER_CHUNK, Phase, Schedule, TrainingData, objective_terms, phases
+from newfound.training.phases import STEPS_PER_CHUNK, Phase, Schedule, TrainingData, phases
 from newfound.training.restarts import RestartResult, Restarts, Termination
 from newfound.training.settings import TrainingSettings
 from newfound.training.steps import Hyperparameters, StepInfo, TrainState, compiled_train_chunk, init_states
@@ -77,7 +77,6 @@ class Training:
         self.restarts, self.data, self.settings, self.seeds, self.callback = restarts, data, settings, seeds, callback
         self.streams = [BatchStream(data.labels, data.training, settings.batch_size, seed) for seed in seeds]
         self.schedule = Schedule.of(settings, data, self.streams[0].rows_per_epoch)
-        self.terms = objective_terms(settings, data, self.streams[0])
         self.validation = ValidationSet(
             data.X[data.validation],
             data.labels[data.validation],
@@ -96,7 +95,7 @@ class Training:
         return Snapshot(self.phase, self.step, self.restarts.states, self.stream_states)
 
     def phases(self) -> Iterator[Phase]:
-        return phases(self.restarts, self.data, self.settings, self.schedule, self.terms, self.seeds)
+        return phases(self.restarts, self.data, self.settings, self.schedule, self.seeds)
 
     def run(self, phase: Phase) -> None:
         """All steps of a phase, or as many as there are active restarts for."""
@@ -134,7 +133,6 @@ class Training:
             hyperparameters,
             n_labelled=self.streams[0].n_labelled,
             expectation=self.settings.expectation,
-            terms=self.terms,
         )
         info = jax.device_get(info)
         self.restarts.advance(states, info)

@@ -20,9 +20,8 @@ from newfound.classes import Classes
 from newfound.initialisation import Assignment, Images, Rows, initialise
 from newfound.labels import UNLABELLED
 from newfound.models import DeepGenerativeModel
-from newfound.models.objective import ObjectiveTerms, Weights
+from newfound.models.objective import Weights
 from newfound.preprocessing import Scaling
-from newfound.training.batches import BatchStream
 from newfound.training.restarts import Restarts
 from newfound.training.settings import TrainingSettings
 
@@ -104,14 +103,10 @@ def is_pretrained(settings: TrainingSettings, classes: Classes) -> bool:
     return bool(settings.pretrain_epochs) and has_use
 
 
-def objective_terms(settings: TrainingSettings, data: TrainingData, stream: BatchStream) -> ObjectiveTerms:
+def has_pu_term(settings: TrainingSettings, data: TrainingData) -> bool:
     """The same in every phase, so that one compiled program serves them all."""
     has_targets = data.found is not None and data.found.targets is not None
-    has_neighbours = stream.n_unlabelled > 1  # in a batch, by which the radius of VAT is measured
-    return ObjectiveTerms(
-        pu=is_pretrained(settings, data.classes) and settings.pu_weight > 0 and has_targets,
-        vat=settings.config.objective.vat_weight > 0 and has_neighbours,
-    )
+    return is_pretrained(settings, data.classes) and settings.pu_weight > 0 and has_targets
 
 
 def phases(
@@ -119,19 +114,19 @@ def phases(
     data: TrainingData,
     settings: TrainingSettings,
     schedule: Schedule,
-    terms: ObjectiveTerms,
     seeds: list[int],
 ) -> Iterator[Phase]:
     """The phases one by one: what the second trains on is found from what the first has learned."""
     every = [0] * len(seeds)
     shape = (len(data.X), data.classes.n_components)
-    targets = [np.zeros(shape, np.float32) for _ in every] if terms.pu else None
+    has_targets = has_pu_term(settings, data)
+    targets = [np.zeros(shape, np.float32) for _ in every] if has_targets else None
     if schedule.vae_steps:
         one_component = [np.zeros_like(data.labels) for _ in every]
         yield Phase("VAE pretraining", one_component, targets, settings.no_weights, schedule.vae_steps)
     if schedule.pseudo_label_steps:
         assignments = initialise_restarts(restarts, data, settings, seeds, has_vae=schedule.vae_steps > 0)
-        if terms.pu:
+        if has_targets:
             targets = [assignment.targets for assignment in assignments if assignment.targets is not None]
         labels = [assignment.labels for assignment in assignments]
         yield Phase("pseudo-labels", labels, targets, settings.weights, schedule.pseudo_label_steps)

@@ -42,19 +42,18 @@ class TrainingSettings:
     @property
     def weights(self) -> Weights:
         objective = self.config.objective
-        return Weights(_number(objective.label_weight), _number(self.pu_weight), _number(objective.vat_weight))
+        return Weights(_number(objective.label_weight), _number(self.pu_weight))
 
     @property
     def no_weights(self) -> Weights:
         """Nothing for the classifier: VAE pretraining."""
-        return Weights(*[_number(0)] * 3)
+        return Weights(*[_number(0)] * 2)
 
     def hyperparameters(self, weights: Weights) -> Hyperparameters:
         return Hyperparameters(
             weights=weights,
             labelled_weight=_number(self.labelled_weight),
             temperature=_number(self.config.objective.temperature),
-            vat_radius=_number(self.config.objective.vat_radius),
             max_grad_norm=_number(self.config.optimisation.max_grad_norm),
         )
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree, UInt32
 from newfound.labels import UNLABELLED
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
 from newfound.models.base import vmap_unless_single
-from newfound.models.objective import Expectation, ObjectiveTerms, Terms, Weights, batch_terms, row_terms
+from newfound.models.objective import Expectation, Terms, Weights, batch_terms, row_terms
 from newfound.models.randomness import key_of
 from newfound.preprocessing import Scaling
 from newfound.training.compilation import training_options
@@ -27,7 +27,6 @@ class Hyperparameters(NamedTuple):
     weights: Weights
     labelled_weight: Float[Array, ""]  # of all labelled rows together, relative to those without a label
     temperature: Float[Array, ""]
-    vat_radius: Float[Array, ""]
     max_grad_norm: Float[Array, ""]
 
 
@@ -40,7 +39,7 @@ class TrainState(NamedTuple):
 
 
 class StepInfo(NamedTuple):
-    """What a step reports: loss = −reconstruction + kl_z + kl_y + α (cross_entropy + ρ · pu_loss) + λ · vat_loss."""
+    """What a step reports: loss = −reconstruction + kl_z + kl_y + α (cross_entropy + ρ · pu_loss)."""
 
     loss: Float[Array, "*steps"]
     reconstruction: Float[Array, "*steps"]
@@ -48,7 +47,6 @@ class StepInfo(NamedTuple):
     kl_y: Float[Array, "*steps"]
     cross_entropy: Float[Array, "*steps"]  # −log q(label | x)
     pu_loss: Float[Array, "*steps"]  # −pu_log_prob
-    vat_loss: Float[Array, "*steps"]
     grad_norm: Float[Array, "*steps"]
 
 
@@ -59,7 +57,6 @@ TERM_NAMES = {  # as people read them
     "kl_y": "KL of y",
     "cross_entropy": "cross-entropy of the labels",
     "pu_loss": "PU loss (missing labels)",
-    "vat_loss": "VAT loss",
     "grad_norm": "gradient norm",
 }
 
@@ -97,7 +94,6 @@ def train_step(
     hyperparameters: Hyperparameters,
     n_labelled: int,
     expectation: Expectation,
-    terms: ObjectiveTerms,
 ) -> tuple[TrainState, StepInfo]:
     """One step of Adam on the batch's objective, the gradient clipped to a norm."""
     key, step_key = jax.random.split(state.key)
@@ -111,10 +107,7 @@ def train_step(
             targets,
             step_key,
             hyperparameters.temperature,
-            hyperparameters.vat_radius,
             expectation,
-            terms,
-            n_labelled,
         )
         sums = Terms(*(weights @ term for term in of_rows))
         return -sums.objective(hyperparameters.weights), sums
@@ -125,7 +118,7 @@ def train_step(
     direction, moments = ADAM.update(jax.tree.map(lambda g: shrink * g, gradient), state.moments)
     model = jax.tree.map(lambda parameter, d: parameter - learning_rate * d, state.model, direction)
     classified = -sums.log_q_label, -sums.pu_log_prob
-    info = StepInfo(value, sums.reconstruction, sums.kl_z, sums.kl_y, *classified, sums.vat_loss, norm)
+    info = StepInfo(value, sums.reconstruction, sums.kl_z, sums.kl_y, *classified, norm)
     return TrainState(model, moments, key), info
 
 
@@ -146,16 +139,13 @@ def train_chunk(
     *,
     n_labelled: int,
     expectation: Expectation,
-    terms: ObjectiveTerms,
 ) -> tuple[TrainState, StepInfo]:
     """The next steps of every restart, in one compiled scan."""
 
     def train_one(state: TrainState, *steps: Any) -> tuple[TrainState, StepInfo]:
         def step(state: TrainState, batch: Any) -> tuple[TrainState, StepInfo]:
             rows, labels, targets, rate = batch
-            return train_step(
-                state, rows, labels, targets, rate, scaling, hyperparameters, n_labelled, expectation, terms
-            )
+            return train_step(state, rows, labels, targets, rate, scaling, hyperparameters, n_labelled, expectation)
 
         return jax.lax.scan(step, state, steps)
 
@@ -165,7 +155,7 @@ def train_chunk(
 @cache
 def compiled_train_chunk() -> Callable[..., tuple[TrainState, StepInfo]]:
     """`train_chunk`, compiled once for every shape; made on first use, because its options depend on the device."""
-    static = ("n_labelled", "expectation", "terms")
+    static = ("n_labelled", "expectation")
     return jax.jit(train_chunk, static_argnames=static, compiler_options=training_options())
 
 
