@@ -53,8 +53,8 @@ class Answer(NamedTuple):
 class Classes:
     """The known classes, then the new ones, and the class of every component.
 
-    A fit decides which component a row belongs to. Acts of a person (`acts`) change only which class a component belongs
-    to, and what that is called. Fields that are left out are as after a fit.
+    A fit decides which component a row belongs to. Acts of a person (`acts`) change only which class a component
+    belongs to, and what that is called. Fields that are left out are as after a fit.
     """
 
     names: np.ndarray

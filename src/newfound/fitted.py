@@ -70,10 +70,8 @@ class Fitted:
         if self.evidence is None:
             return None
         classes, n_fragments = self.classes, len(self.evidence.n_rows)
-        of_fragments = classes.component_class[classes.n_components - n_fragments :] % (
-            len(classes) + 1
-        )  # NO_CLASS: last
-        of_class = self.evidence.together(of_fragments, len(classes) + 1)
+        position = classes.component_class[classes.n_components - n_fragments :]
+        of_class = self.evidence.together(position % (len(classes) + 1), len(classes) + 1)  # NO_CLASS comes last
         return Evidence(*(entry[:-1][classes.is_new] for entry in of_class))
 
     @property
