@@ -331,9 +331,9 @@ class ActsMachine(RuleBasedStateMachine):
 
 
 TestActs = ActsMachine.TestCase
-TestActs.settings = settings(max_examples=40, stateful_step_count=12, deadline=None)
+TestActs.settings = settings(max_examples=30, stateful_step_count=12, deadline=None)
 
 
 @pytest.mark.slow
 def test_a_thousand_sequences():
-    run_state_machine_as_test(ActsMachine, settings=settings(max_examples=1000, stateful_step_count=20, deadline=None))
+    run_state_machine_as_test(ActsMachine, settings=settings(max_examples=1000, stateful_step_count=12, deadline=None))

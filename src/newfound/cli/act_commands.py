@@ -1,4 +1,4 @@
-"""What a person decides about a run's classes: `newfound name`, `merge`, `split`, `cut`, `discard`, `undo`, `history`."""
+"""What a person decides about a run's classes: name, merge, split, cut, discard; undo and history."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
