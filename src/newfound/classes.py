@@ -9,6 +9,7 @@ import numpy as np
 from newfound.labels import UNLABELLED, Labels
 from newfound.parameters import Number, OneOf, Rule, check_parameters
 
+NO_CLASS = -1  # of a component whose class was discarded
 PROBABILITY: tuple[Rule, ...] = (Number(0, 1), OneOf((None,)))
 
 
@@ -50,11 +51,30 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The known classes, then the new ones, and the class of every component."""
+    """The known classes, then the new ones, and the class of every component.
+
+    A fit decides which component a row belongs to. Acts of a person (`acts`) change only which class a component
+    belongs to, and what that is called. Fields that are left out are as after a fit.
+    """
 
     names: np.ndarray
     is_new: np.ndarray  # one flag a class
-    component_class: np.ndarray  # for each component, the position of its class
+    component_class: np.ndarray  # for each component, the position of its class; NO_CLASS where that was discarded
+    ids: np.ndarray = None  # type: ignore[assignment]  # of the classes: never changed, never reused
+    is_named: np.ndarray = None  # type: ignore[assignment]  # whether a person gave the class its name
+    component_is_new: np.ndarray = None  # type: ignore[assignment]  # on which side the fit found it
+    next_new: int = None  # type: ignore[assignment]  # the number of the next id
+
+    def __post_init__(self) -> None:
+        as_fitted = {
+            "ids": lambda: self.names,
+            "is_named": lambda: ~self.is_new,
+            "component_is_new": lambda: self.is_new[self.component_class],
+            "next_new": lambda: _next_number(self.ids),
+        }
+        for name, value in as_fitted.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value())
 
     @classmethod
     def one_component_each(cls, known: np.ndarray, n_new: int) -> "Classes":
@@ -92,9 +112,19 @@ class Classes:
         return tuple(int(self.components(int(i))[0]) for i in np.flatnonzero(~self.is_new))
 
     @cached_property
+    def is_kept(self) -> np.ndarray:
+        """Flags of the components that belong to a class."""
+        return self.component_class != NO_CLASS
+
+    @cached_property
+    def is_of_new_class(self) -> np.ndarray:
+        """Flags of the components of classes that are new as things stand."""
+        return self.is_kept & np.append(self.is_new, False)[self.component_class]
+
+    @property
     def new_components(self) -> tuple[int, ...]:
         """All components of new classes."""
-        return tuple(np.flatnonzero(self.is_new[self.component_class]).tolist())
+        return tuple(np.flatnonzero(self.is_of_new_class).tolist())
 
     def component_of(self, codes: np.ndarray) -> np.ndarray:
         """The component that stands for each row's label, from codes of known classes; UNLABELLED stays so."""
@@ -105,48 +135,90 @@ class Classes:
         return np.flatnonzero(self.component_class == position)
 
     def position(self, name: Any) -> int:
-        """Where a class stands in the list, by its name."""
-        found = np.flatnonzero(self.names == name)
+        """Where a class stands in the list, by its name or its id."""
+        found = [*np.flatnonzero(self.names == name), *np.flatnonzero(self.ids == name)]
         if len(found) == 0:
             some = ", ".join(repr(c) for c in self.names.tolist()[:10]) + ", …" * (len(self) > 10)
             raise ValueError(f"class_name must be one of classes_ ({some}); got {name!r}.")
         return int(found[0])
 
-    def probabilities(self, of_components: np.ndarray) -> np.ndarray:
-        """The probability of each class: that of its components together."""
-        belongs = self.component_class[:, None] == np.arange(len(self))
-        is_same = belongs.shape[0] == belongs.shape[1] and belongs.diagonal().all()
-        return of_components if is_same else of_components @ belongs.astype(float)
+    def called_now(self, labels: np.ndarray) -> np.ndarray:
+        """Labels as text, by the names that known classes have now; others stay as they are."""
+        known = zip(self.ids[~self.is_new], self.known, strict=True)
+        now = {str(i): str(name) for i, name in known if str(i) != str(name)}
+        return np.array([now.get(label, label) for label in labels.tolist()], dtype=str) if now else labels
 
-    def is_called_new(self, probabilities: np.ndarray, decision: Decision = AS_USUAL) -> np.ndarray:
-        """Whether each row is new: where all new classes together are more probable than every known one.
+    def remaining(self, of_components: np.ndarray) -> np.ndarray:
+        """Without what was discarded: the probabilities of the other components, normed again."""
+        if self.is_kept.all():
+            return of_components
+        kept = np.where(self.is_kept, of_components, 0.0)
+        total = kept.sum(axis=1, keepdims=True)
+        alike = np.broadcast_to(self.is_kept / self.is_kept.sum(), kept.shape).astype(kept.dtype)
+        return np.divide(kept, total, out=alike, where=total > 0)
+
+    def probabilities(self, of_components: np.ndarray) -> np.ndarray:
+        """The probability of each class: that of its components together.
+
+        Each class is summed for itself, so that no other one changes it in the last digit.
+        """
+        return self._together(self.remaining(of_components))
+
+    def _together(self, q: np.ndarray) -> np.ndarray:
+        order, first = self._class_by_class
+        if len(self) == q.shape[1] == len(order) and np.array_equal(order, first):
+            return q  # each class is its component
+        return np.add.reduceat(q.take(order, axis=1), first, axis=1)
+
+    @cached_property
+    def _class_by_class(self) -> tuple[np.ndarray, np.ndarray]:
+        """The components class by class, and where among these each class begins."""
+        order = np.argsort(self.component_class, kind="stable")[(~self.is_kept).sum() :]
+        return order, np.searchsorted(self.component_class[order], np.arange(len(self)))
+
+    @cached_property
+    def _sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """The components that were found known and those that were found new, as far as they are kept."""
+        is_new = self.component_is_new
+        return np.flatnonzero(self.is_kept & ~is_new), np.flatnonzero(self.is_kept & is_new)
+
+    def is_called_new(self, of_components: np.ndarray) -> np.ndarray:
+        """Whether each row is new: where all components found new are together more probable than every known one.
 
         What is new may be spread over several classes, none of which could hold its own against a known class alone.
+        This is of the fit, and no act changes it: else a merge into a known class would move rows of other classes.
         """
-        if decision.known_only or self.is_new.all():
-            return np.full(len(probabilities), not decision.known_only)
-        best_known = probabilities[:, ~self.is_new].max(axis=1)
-        limit = best_known if decision.new_threshold is None else decision.new_threshold
-        return probabilities[:, self.is_new].sum(axis=1) > limit
+        return self._is_on_new_side(self.remaining(of_components))
+
+    def _is_on_new_side(self, q: np.ndarray) -> np.ndarray:
+        known, new = self._sides
+        if len(known) == 0 or len(new) == 0:
+            return np.full(len(q), len(new) > 0)
+        return q.take(new, axis=1).sum(axis=1) > q.take(known, axis=1).max(axis=1)
 
     def answer(self, of_components: np.ndarray, decision: Decision = AS_USUAL) -> Answer:
         """From the probabilities of the components to what is said of each row.
 
-        A row's class is that of its most probable component, among the known or among the new ones: so it stays what
-        it is when other new classes are merged.
+        A row's class is that of its most probable component, among those found known or among those found new: so it
+        stays what it is when other classes are merged.
         """
-        probabilities = self.probabilities(of_components)
-        is_new = self.is_called_new(probabilities, decision)[:, None] == self.is_new[self.component_class]
-        component = np.where(is_new, of_components, -1.0).argmax(axis=1)
+        q = self.remaining(of_components)
+        is_on_side = (self._is_on_new_side(q)[:, None] == self.component_is_new) & self.is_kept
+        component = np.where(is_on_side, q, -1.0).argmax(axis=1)
+        p_new = q.take(np.flatnonzero(self.is_of_new_class), axis=1).sum(axis=1)
+        component = self._decided(q, component, p_new, decision)
         position = self.component_class[component]
-        probability = probabilities[np.arange(len(position)), position]
-        return Answer(
-            position=position,
-            probability=probability,
-            p_new=probabilities[:, self.is_new].sum(axis=1),
-            component=component,
-            is_given=probability >= (decision.abstain or 0.0),
-        )
+        probability = self._together(q)[np.arange(len(position)), position]
+        return Answer(position, probability, p_new, component, probability >= (decision.abstain or 0.0))
+
+    def _decided(self, q: np.ndarray, component: np.ndarray, p_new: np.ndarray, decision: Decision) -> np.ndarray:
+        """Where a known or a new class is asked for and the row's is not one, its best component among those."""
+        if not decision.known_only and decision.new_threshold is None:
+            return component
+        wants_new = np.zeros(len(q), bool) if decision.known_only else p_new > decision.new_threshold
+        is_wanted = (wants_new[:, None] == self.is_of_new_class) & self.is_kept
+        moves = (self.is_of_new_class[component] != wants_new) & is_wanted.any(axis=1)
+        return np.where(moves, np.where(is_wanted, q, -1.0).argmax(axis=1), component)
 
     def named(self, answer: Answer) -> np.ndarray:
         """The class of each row by its name; where no answer is given, what means unlabelled: −1, "" or None."""
@@ -167,3 +239,11 @@ def new_names(known: np.ndarray, n_new: int) -> list[Any]:
     taken = set(map(str, known))
     free = (name for i in range(1, n_new + len(taken) + 1) if (name := f"new-{i}") not in taken)
     return [next(free) for _ in range(n_new)]
+
+
+def _next_number(ids: np.ndarray) -> int:
+    """One more than the largest number of an id; the ids of new classes are numbers, or "new-1", "new-2", …."""
+    if ids.dtype.kind == "i":
+        return int(ids.max(initial=-1)) + 1
+    numbers = (str(i).removeprefix("new-") for i in ids.tolist() if str(i).startswith("new-"))
+    return max([1, *(int(number) + 1 for number in numbers if number.isdecimal())])

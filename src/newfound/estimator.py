@@ -11,7 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from newfound import inference
-from newfound.batching import in_batches
+from newfound.acts import ClassActs
 from newfound.classes import Decision
 from newfound.config import Config
 from newfound.fitted_attributes import FittedAttributes
@@ -27,7 +27,7 @@ from newfound.training.compilation import keep_compiled_programs_if_asked
 
 
 class DeepGenerativeClassifier(
-    FittedAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+    ClassActs, FittedAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
     """What the estimators have in common: all but the model."""
 
@@ -140,9 +140,7 @@ class DeepGenerativeClassifier(
     def predict_component_proba(self, X: Any) -> np.ndarray:
         """The probability q(y | x) of each component, for each row, at the temperature fitted on held-out labels."""
         check_is_fitted(self)
-        probabilities = self._infer(inference.component_probabilities, X, self.fitted_.temperature).astype(float)
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        return probabilities
+        return inference.normed(self._infer(inference.component_probabilities, X, self.fitted_.temperature))
 
     def transform(self, X: Any) -> np.ndarray:
         """The posterior mean of z."""
@@ -160,7 +158,7 @@ class DeepGenerativeClassifier(
         check_is_fitted(self)
         check_parameters({"n_samples": n_samples}, {"n_samples": (Number(1, whole=True),)})
         rng = check_random_state(random_state)
-        weights = np.exp(self.fitted_.model.log_p_y.astype(float))
+        weights = np.exp(self.fitted_.model.log_p_y.astype(float)) * self._classes.is_kept
         if class_name is not None:
             weights = weights * (self.component_class_ == self._classes.position(class_name))
         components = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
@@ -174,18 +172,6 @@ class DeepGenerativeClassifier(
         shared = np.repeat(rng.standard_normal((n_rows, self.latent_dim)), n_components, axis=0)
         rows = self._generate(np.tile(np.arange(n_components), n_rows), shared, True, rng)
         return rows.reshape(n_rows, n_components, -1)
-
-    def cut(self, n_new: int) -> Self:
-        """The same model with another number of new classes, without a second fit: finer, or joined to fewer.
-
-        `tree_` holds the components of new classes and in which order they join. `labels_`, `predict` and all else
-        follow. This estimator stays as it is.
-        """
-        check_is_fitted(self)
-        check_parameters({"n_new": n_new}, {"n_new": (Number(1, whole=True),)})
-        other = copy.copy(self)
-        other.fitted_ = self.fitted_.cut(n_new)
-        return other
 
     def save(self, folder: str | PathLike) -> None:
         """Write the fitted model to a folder: weights as safetensors, all else as JSON, nothing that can run code."""
@@ -207,9 +193,7 @@ class DeepGenerativeClassifier(
 
     def _infer(self, function: Any, X: Any, *args: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = self._read_rows(X, reset=False)
-        model, preprocessing = self.fitted_.model, self.fitted_.preprocessing
-        return in_batches(lambda rows: function(model, preprocessing.select(rows), preprocessing.scaling, *args), X)
+        return self.fitted_.infer(function, self._read_rows(X, reset=False), *args)
 
     def _generate(
         self, components: np.ndarray, epsilon: np.ndarray, mean: bool, rng: np.random.RandomState
@@ -282,7 +266,10 @@ class GMDGM(DeepGenerativeClassifier):
     classes_ : known classes first, then the new ones.
     labels_ : the class of each row that was fitted on: its label, else what was discovered; what the model predicts,
         where no new class was.
-    n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be.
+    class_ids_ : of each class what no act changes; a known class's is its label, a new one's the name it was found by.
+    is_named_ : whether each class has its name from a person.
+    n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be; both the number
+        itself once a person has chosen it, by merge, split, cut or discard.
     is_sure_ : whether each row that was fitted on belongs to its class more probably than not.
     sure_labels_ : `labels_`, with no answer (-1, "" or None) where a row is not sure.
     evidence_ : for each new class its rows, the labels it would hold if it were known, those it holds, and the

@@ -1,10 +1,14 @@
 """What a fit leaves: one frozen record, made by `fit`, written by `save` and read by `load`."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from newfound.classes import Classes
+from newfound.batching import in_batches
+from newfound.classes import NO_CLASS, Classes
 from newfound.discovery import ClassTree, Discovery, Evidence, Selection
 from newfound.models import Architecture, DeepGenerativeModel
 from newfound.preprocessing import Preprocessing
@@ -23,8 +27,9 @@ class Fitted:
     best_restart: int  # the one in use
     validation_indices: np.ndarray  # numbers of the rows that were held out of training
     row_components: np.ndarray  # the component of each row that was fitted on
-    row_is_sure: np.ndarray  # of each of these rows, whether its class is more probable than all others together
-    n_new_range: tuple[int, int]  # the number of new classes could also be any of these
+    row_probabilities: np.ndarray  # (rows, components): how probable each is, by what that was decided from
+    row_is_labelled: np.ndarray  # of each of these rows, whether it carries a label
+    n_new_range: tuple[int, int]  # the number of new classes could also be any of these; its own, if a person chose it
     tree: ClassTree | None  # of the new classes' components, where they were discovered
     evidence: Evidence | None  # why each of these components is thought to be new, where labels are missing
     temperature: float  # by which log q(y | x) is divided (`calibration`); 1 where too few labels were held out
@@ -38,16 +43,29 @@ class Fitted:
     @property
     def labels(self) -> np.ndarray:
         """The class of each row that was fitted on, by name."""
-        return self.classes.names[self.classes.component_class[self.row_components]]
+        return self.classes.names[self.row_classes]
 
-    def cut(self, n_new: int) -> "Fitted":
-        """The same model with another number of new classes: the tree of their components, cut elsewhere."""
-        if self.tree is None or self.tree.n_fragments == 0:
-            raise ValueError(
-                "There is no class tree to cut: no new class was discovered. "
-                "Fit again with n_new = 'auto' or a number, and with rows that have no label."
-            )
-        return replace(self, classes=Classes.of_fragments(self.classes.known, self.tree.cut(n_new)))
+    @cached_property
+    def row_classes(self) -> np.ndarray:
+        """The position of each row's class; where that was discarded, of the best one that remains."""
+        position = self.classes.component_class[self.row_components]
+        is_lost = position == NO_CLASS
+        if is_lost.any():
+            position[is_lost] = self.classes.answer(self.row_probabilities[is_lost]).position
+        return position
+
+    @cached_property
+    def row_is_sure(self) -> np.ndarray:
+        """Whether each row's class is more probable than all others together; not where its own was discarded."""
+        probabilities = self.classes.probabilities(self.row_probabilities)
+        of_class = probabilities[np.arange(len(probabilities)), self.row_classes]
+        is_lost = self.classes.component_class[self.row_components] == NO_CLASS
+        return self.row_is_labelled | ((of_class > 0.5) & ~is_lost)
+
+    @property
+    def component_rows(self) -> np.ndarray:
+        """How many of the rows that were fitted on belong to each component."""
+        return np.bincount(self.row_components, minlength=self.classes.n_components)
 
     @property
     def class_evidence(self) -> Evidence | None:
@@ -55,8 +73,14 @@ class Fitted:
         if self.evidence is None:
             return None
         classes, n_fragments = self.classes, len(self.evidence.n_rows)
-        of_class = self.evidence.together(classes.component_class[classes.n_components - n_fragments :], len(classes))
-        return Evidence(*(entry[classes.is_new] for entry in of_class))
+        position = classes.component_class[classes.n_components - n_fragments :]
+        of_class = self.evidence.together(position % (len(classes) + 1), len(classes) + 1)  # NO_CLASS comes last
+        return Evidence(*(entry[:-1][classes.is_new] for entry in of_class))
+
+    def infer(self, function: Callable[..., Any], X: np.ndarray, *args: Any) -> np.ndarray:
+        """What a function of `inference` says of each row."""
+        model, preprocessing = self.model, self.preprocessing
+        return in_batches(lambda rows: function(model, preprocessing.select(rows), preprocessing.scaling, *args), X)
 
     @property
     def restart(self) -> RestartResult:

@@ -18,6 +18,8 @@ class FittedAttributes:
     n_new_range_ = property(lambda self: self.fitted_.n_new_range, doc="The least and the most there could be.")
     selection_ = property(lambda self: self.fitted_.selection, doc="Whether labels look selected at random.")
     is_sure_ = property(lambda self: self.fitted_.row_is_sure, doc="Of each of these rows, whether its class is sure.")
+    class_ids_ = property(lambda self: self.fitted_.classes.ids, doc="Of each class, what no act changes or reuses.")
+    is_named_ = property(lambda self: self.fitted_.classes.is_named, doc="Whether a person gave each class its name.")
     tree_ = property(lambda self: self.fitted_.tree, doc="How components of new classes join (`cut`).")
     is_new_ = property(lambda self: self.fitted_.classes.is_new, doc="One flag for each class.")
     component_class_ = property(lambda self: self.fitted_.classes.component_class, doc="The class of each component.")
@@ -36,7 +38,7 @@ class FittedAttributes:
     @property
     def sure_labels_(self) -> np.ndarray:
         """`labels_` with no answer (−1, "" or None) where a row is not sure of its class."""
-        return self._classes.names_at(self.component_class_[self.fitted_.row_components], self.is_sure_)
+        return self._classes.names_at(self.fitted_.row_classes, self.is_sure_)
 
     @property
     def evidence_(self) -> dict[Any, dict[str, float]]:

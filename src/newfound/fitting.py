@@ -15,7 +15,7 @@ from newfound.config import Config
 from newfound.discovery import Discovery, Selection, discover
 from newfound.discovery.selection import describe
 from newfound.fitted import Fitted, regime_of
-from newfound.inference import component_log_probabilities, component_probabilities
+from newfound.inference import component_log_probabilities, component_probabilities, normed
 from newfound.initialisation import Assignment, Images, Rows
 from newfound.labels import UNLABELLED, Labels
 from newfound.models import MODELS, Architecture, log_prior
@@ -222,15 +222,16 @@ def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult,
     if found is not None:
         n_new_range, tree, evidence = found.n_new_range, found.tree, found.evidence
     if found is not None and found.n_new:
-        component, is_sure = found.labels, found.is_sure
+        component, probabilities = found.labels, found.targets
     else:  # what was found is that there is nothing to find: the classifier knows best
         q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling, temperature), data.X)
-        answer = classes.answer(q.astype(float))
-        component, is_sure = answer.component, answer.probability > 0.5
+        probabilities = normed(q)
+        component = classes.answer(probabilities).component
     is_labelled = data.labels != UNLABELLED
     return {
         "row_components": np.where(is_labelled, classes.component_of(data.labels), component).astype(np.int32),
-        "row_is_sure": is_labelled | is_sure,
+        "row_probabilities": probabilities.astype(np.float32),
+        "row_is_labelled": is_labelled,
         "n_new_range": n_new_range,
         "tree": tree,
         "evidence": evidence,

@@ -7,6 +7,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from newfound.models import DeepGenerativeModel
@@ -23,6 +24,12 @@ def component_probabilities(
 ) -> Float[Array, "batch K"]:
     """q(y | x)^(1/T), which the caller norms: at T = 1, to the last digit, q(y | x)."""
     return jnp.exp(jax.vmap(model.log_q_y)(scaling.apply(rows)) / temperature)
+
+
+def normed(probabilities: np.ndarray) -> np.ndarray:
+    """Each row of them as a distribution, in double precision."""
+    probabilities = probabilities.astype(float)
+    return probabilities / probabilities.sum(axis=1, keepdims=True)
 
 
 @jax.jit

@@ -138,6 +138,11 @@ def sorted_names(names: Iterable[Any]) -> list[Any]:
     return sorted(names, key=int) if is_whole else sorted(names)
 
 
+def means_unlabelled(value: Any) -> bool:
+    """Whether a row with this label has none."""
+    return _name(value) is None
+
+
 def _name(value: Any) -> int | str | bool | None:
     """The class that a value names, or None where it names none."""
     if isinstance(value, np.generic):

@@ -28,7 +28,7 @@ from newfound.models.randomness import key_of
 from newfound.preprocessing import Preprocessing, Scaling
 from newfound.training import RestartResult, Termination
 
-FORMAT = 3
+FORMAT = 4
 DESCRIPTION = "model.json"
 
 
@@ -64,7 +64,8 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         best_restart=description["best_restart"],
         validation_indices=tensors["validation_indices"],
         row_components=tensors["row_components"],
-        row_is_sure=tensors["row_is_sure"].astype(bool),
+        row_probabilities=tensors["row_probabilities"],
+        row_is_labelled=tensors["row_is_labelled"].astype(bool),
         n_new_range=_as_tuples(description["n_new_range"]),
         tree=_record_from_json(ClassTree, description["tree"]),
         evidence=_record_from_json(Evidence, description["evidence"]),
@@ -105,11 +106,8 @@ def _describe(fitted: Fitted, settings: dict[str, Any], weights: str) -> dict[st
 
 
 def _classes_to_json(classes: Classes) -> dict[str, Any]:
-    return {
-        "names": classes.names.tolist(),
-        "is_new": classes.is_new.tolist(),
-        "component_class": classes.component_class.tolist(),
-    }
+    arrays = {name: value for name, value in vars(classes).items() if name in Classes.__dataclass_fields__}
+    return {name: value if name == "next_new" else value.tolist() for name, value in arrays.items()}
 
 
 def _record_to_json(record: ClassTree | Evidence | None) -> dict[str, Any] | None:
@@ -141,7 +139,8 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         "preprocessing.spread": np.array(preprocessing.spread),
         "validation_indices": fitted.validation_indices,
         "row_components": fitted.row_components,
-        "row_is_sure": fitted.row_is_sure,
+        "row_probabilities": fitted.row_probabilities,
+        "row_is_labelled": fitted.row_is_labelled,
     }
     for i, restart in enumerate(fitted.restarts):
         tensors |= {f"restart-{i}{name}": array for name, array in _named_leaves(restart.model).items()}
@@ -214,8 +213,10 @@ def _selection_from_json(stored: dict[str, Any] | None) -> Selection | None:
 
 
 def _classes_from_json(stored: dict[str, Any]) -> Classes:
-    names = np.array(stored["names"]) if stored["names"] else np.array([], dtype=np.int64)
-    return Classes(names, np.array(stored["is_new"], dtype=bool), np.array(stored["component_class"], dtype=int))
+    kinds: dict[str, type] = {"is_new": bool, "component_class": int, "is_named": bool, "component_is_new": bool}
+    arrays: dict[str, Any] = {name: np.array(stored[name], dtype=kind) for name, kind in kinds.items()}
+    names = {name: np.array(stored[name] or np.zeros(0, np.int64)) for name in ("names", "ids")}
+    return Classes(**names, **arrays, next_new=stored["next_new"])
 
 
 def _record_from_json(kind: type[Any], stored: dict[str, Any] | None) -> Any:

@@ -37,6 +37,19 @@ class ClassTree(NamedTuple):
             found[group] = position
         return found
 
+    def among(self, fragments: np.ndarray) -> "ClassTree":
+        """The tree of some of the fragments: its joins of the others are left out."""
+        node = {int(fragment): i for i, fragment in enumerate(fragments)}  # what is left of each node, if anything is
+        joins = []
+        for i, (a, b) in enumerate(self.children.tolist()):
+            if a in node and b in node:
+                joins.append(i)
+                node[self.n_fragments + i] = len(fragments) + len(joins) - 1
+            elif a in node or b in node:
+                node[self.n_fragments + i] = node[a if a in node else b]
+        children = [[node[a], node[b]] for a, b in self.children[joins].tolist()]
+        return ClassTree(self.sizes[fragments], np.array(children, int).reshape(-1, 2), self.affinity[joins])
+
 
 def grow_tree(links: np.ndarray, sizes: np.ndarray, group: np.ndarray, centres: np.ndarray | None = None) -> ClassTree:
     """The tree of fragments with these sums of edge weights between them; those of one group join first.

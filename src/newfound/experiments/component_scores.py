@@ -32,7 +32,7 @@ def predicted(model: Any, task: Task) -> tuple[np.ndarray, Classes]:
     """What newfound or a baseline says of the test rows: their classes, as classes of one component each."""
     classes = classes_of(model, task)
     position = classes.component_class[model.predict_component(task.X_test)]
-    return position, replace(classes, component_class=np.arange(len(classes)))
+    return position, Classes(classes.names, classes.is_new, np.arange(len(classes)))
 
 
 def scores(evaluation: Evaluation, classes: Classes) -> dict[str, Any]:
@@ -89,4 +89,4 @@ def recorded_classes(record: dict[str, Any]) -> Classes:
     """The classes that a record's components belong to."""
     known = np.array(record["known_classes"], dtype=str)
     classes = Classes.one_component_each(known, record["n_new"])
-    return replace(classes, component_class=np.array(record["component_class"]))
+    return Classes(classes.names, classes.is_new, np.array(record["component_class"]))

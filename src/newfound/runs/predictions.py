@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from newfound.classes import AS_USUAL, Decision
+from newfound.classes import AS_USUAL, Classes, Decision
 from newfound.data import Dataset, Schema, read_batches, read_dataset, streams
 from newfound.errors import DataError
 from newfound.evaluation import posterior_entropy
@@ -19,9 +19,9 @@ ROWS_AT_A_TIME = 32_768  # of a file that streams
 FORMATS_OUT = (".csv", ".parquet")
 
 
-def predict_table(
-    model: Any,
-    X: np.ndarray,
+def answer_table(
+    classes: Classes,
+    probabilities: np.ndarray,
     row_ids: np.ndarray,
     observed: np.ndarray,
     truth: np.ndarray | None = None,
@@ -29,10 +29,9 @@ def predict_table(
 ) -> Columns:
     """A column for each thing that is said of a row. `observed` and `truth` are names, "" where there is none.
 
-    So is the class where no answer is given; its probability is told all the same.
+    So is the class where no answer is given; its probability is told all the same. Labels of known classes are told by
+    the names that these have now.
     """
-    classes = model.fitted_.classes
-    probabilities = model.predict_component_proba(X)
     answer = classes.answer(probabilities, decision)
     table = {
         "row_id": row_ids.astype(str),
@@ -41,9 +40,9 @@ def predict_table(
         "p_new": answer.p_new,
         "component": answer.component,
         "entropy": posterior_entropy(probabilities),
-        "observed_label": observed,
+        "observed_label": classes.called_now(observed),
     }
-    return table if truth is None else table | {"true_class": truth}
+    return table if truth is None else table | {"true_class": classes.called_now(truth)}
 
 
 def disagreements(table: Columns) -> np.ndarray:
@@ -55,10 +54,12 @@ def predict_batches(
     run: Run, source: str, label: str | None = None, decision: Decision = AS_USUAL
 ) -> Iterator[Columns]:
     """Predictions for a file, some rows at a time where its format allows, so that memory stays flat."""
-    decision.check(run.class_map)
     model = run.model
+    classes = model.fitted_.classes
+    decision.check(classes)
     for batch in _batches(source, run.schema, label):
-        yield predict_table(model, batch.X, batch.row_ids, batch.labels.names, decision=decision)
+        probabilities = model.predict_component_proba(batch.X)
+        yield answer_table(classes, probabilities, batch.row_ids, batch.labels.names, decision=decision)
 
 
 def _batches(source: str, schema: Schema, label: str | None) -> Iterable[Dataset]:
