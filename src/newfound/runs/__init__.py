@@ -1,9 +1,10 @@
 """Runs: a folder for everything that one fit produced, how it is made, and what is asked of it later.
 
-new_run ──► folder (predictions · discovered · class_summaries · examples · scoring) ──► predictions and scores of
-other files
+new_run ──► folder (predictions · discovered · class_summaries · class_descriptions · examples · scoring) ──►
+predictions and scores of other files
 """
 
+from newfound.runs.class_descriptions import write_descriptions
 from newfound.runs.class_summaries import ClassSummary
 from newfound.runs.discovered import Discovered, headline, sentences
 from newfound.runs.folder import Run, check_out, open_run
@@ -29,5 +30,6 @@ __all__ = [
     "predict_file",
     "sentences",
     "versions",
+    "write_descriptions",
     "write_run",
 ]

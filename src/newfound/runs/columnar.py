@@ -37,9 +37,10 @@ def read_parquet(path: Path) -> Columns:
 
 
 def write_tensors(path: Path, tensors: Columns) -> None:
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
-    save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, path)
+    # `save_file` would leave a file that nobody else may read
+    path.write_bytes(save({name: np.ascontiguousarray(array) for name, array in tensors.items()}))
 
 
 def read_tensors(path: Path) -> Columns:

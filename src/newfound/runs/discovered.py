@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from newfound.classes import Classes
-from newfound.discovery import ClassTree
+from newfound.descriptions import near_and_wide
 from newfound.runs.columnar import Columns
 from newfound.wording import and_list, count, percent
 
@@ -66,33 +65,6 @@ def summarise_discovery(model: Any, table: Columns) -> Discovered:
 def discovered_columns(model: Any) -> Columns:
     """Of every row that was fitted on: its class as it was discovered, and whether that is sure."""
     return {"discovered_class": model.labels_.astype(str), "is_sure": model.is_sure_}
-
-
-def near_and_wide(tree: ClassTree | None, classes: Classes) -> tuple[list[str], str | None]:
-    """Which two new classes the tree would join next, and which one it would divide."""
-    names = classes.names[classes.is_new].astype(str).tolist()
-    if tree is None or not names or classes.n_components != classes.n_known + tree.n_fragments:
-        return [], None
-    group = classes.component_class[classes.n_known :] - classes.n_known
-    if not np.array_equal(group, tree.cut(len(names))):
-        return [], None  # classes that a person has put together otherwise
-    closest: list[str] = []
-    if len(names) > 2:  # two have no choice
-        coarser = tree.cut(len(names) - 1)
-        closest = next(_names_of(names, group[coarser == i]) for i in range(len(names)) if _n(group[coarser == i]) == 2)
-    divisible = None
-    if len(names) < tree.n_fragments:
-        finer = tree.cut(len(names) + 1)
-        divisible = next(name for i, name in enumerate(names) if _n(finer[group == i]) == 2)
-    return closest, divisible
-
-
-def _n(groups: np.ndarray) -> int:
-    return len(np.unique(groups))
-
-
-def _names_of(names: list[str], groups: np.ndarray) -> list[str]:
-    return [names[i] for i in np.unique(groups)]
 
 
 def _moves(discovered: np.ndarray, predicted: np.ndarray) -> list[tuple[str, str, int]]:

@@ -9,6 +9,9 @@
     disagreements.csv    rows whose observed label is not the predicted class; the label itself is never changed
     history.parquet      every term of the objective over time
     examples.safetensors the rows that the report shows, and the latent map
+    descriptions.json    what each class is: what sets it apart, a rule, hints, a name to suggest
+    sample.safetensors   a bounded sample of the rows in the user's units, with weights, latent positions and the
+                         probabilities of components: what descriptions are made from
     report.html
 
 It is made beside its place, in a folder of another name, and moved there when it is whole.
@@ -29,6 +32,7 @@ from newfound import __version__
 from newfound.auditing import Audit
 from newfound.classes import Classes
 from newfound.data import Schema
+from newfound.descriptions import Description, Descriptions, RowSample
 from newfound.errors import DataError
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
 from newfound.runs.columnar import Columns, read_parquet, read_tensors
@@ -37,6 +41,8 @@ from newfound.runs.discovered import Discovered
 FORMAT = 3
 DESCRIPTION = "run.json"
 AUDIT = "audit.json"
+DESCRIPTIONS = "descriptions.json"
+SAMPLE = "sample.safetensors"
 UNFINISHED = ".unfinished-"
 
 
@@ -78,6 +84,19 @@ class Run:
         """Whether there are classes that nobody labelled; None where that was not asked."""
         path = self.folder / AUDIT
         return Audit.from_json(json.loads(path.read_text())) if path.is_file() else None
+
+    @property
+    def descriptions(self) -> Descriptions:
+        """What each class is, in the order of the classes; none in a run that was written without."""
+        path = self.folder / DESCRIPTIONS
+        stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+        return Descriptions(Description.from_json(one) for one in stored)
+
+    @property
+    def sample(self) -> RowSample:
+        """The rows that classes are described by."""
+        tensors = read_tensors(self.folder / SAMPLE)
+        return RowSample(**{name: tensors.get(name) for name in RowSample._fields})
 
     @property
     def predictions(self) -> Columns:

@@ -13,6 +13,7 @@ from newfound import __version__
 from newfound.auditing import Audit
 from newfound.data import Dataset
 from newfound.labels import Labels
+from newfound.runs.class_descriptions import write_descriptions, write_sample
 from newfound.runs.class_summaries import summarise_classes, to_json
 from newfound.runs.columnar import Columns, write_csv, write_parquet, write_tensors
 from newfound.runs.discovered import discovered_columns, summarise_discovery
@@ -74,7 +75,10 @@ def fill_run(
     write_tensors(folder / "examples.safetensors", choose_examples(model, dataset, table))
     description = _describe(model, dataset, table) | asdict(origin)
     (folder / DESCRIPTION).write_text(json.dumps(description, indent=1, default=_plain))
-    return Run(folder, json.loads((folder / DESCRIPTION).read_text()))
+    run = Run(folder, json.loads((folder / DESCRIPTION).read_text()))
+    listener.stage("describing the classes")
+    write_descriptions(run, model, table, write_sample(folder, model, dataset, table))
+    return run
 
 
 def write_audit(folder: Path, audit: Audit) -> None:
