@@ -1,8 +1,9 @@
 """The conditions of a rule: bounds of a number, or what a category is and is not; merged, rounded and put in words."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,22 +15,43 @@ EXTRA_DECIMALS = 4  # that a bound may have beyond one digit of its column's spr
 COST_OF_ROUNDING = 0.0025  # of what a rule is worth
 
 
+class Bound(NamedTuple):
+    """Of a number."""
+
+    value: float
+    decimals: int = MOST_DECIMALS
+
+    @property
+    def text(self) -> str:
+        return number_text(self.value, self.decimals)
+
+
+UNBOUNDED = Bound(-math.inf), Bound(math.inf)
+
+
 @dataclass(frozen=True, eq=False)
 class Condition:
     """What a rule asks of one column."""
 
     column: SourceColumn
-    above: float = -math.inf
-    up_to: float = math.inf
+    above: Bound = UNBOUNDED[0]
+    up_to: Bound = UNBOUNDED[1]
     allowed: tuple[int, ...] = ()  # positions of categories
-    decimals: tuple[int, int] = (MOST_DECIMALS, MOST_DECIMALS)  # of the two bounds
+
+    @property
+    def has_lower(self) -> bool:
+        return math.isfinite(self.above.value)
+
+    @property
+    def has_upper(self) -> bool:
+        return math.isfinite(self.up_to.value)
 
     def holds(self) -> np.ndarray:
         """A flag for each row of the column."""
         values = self.column.values
         if self.column.is_categorical:
             return values == self.allowed[0] if len(self.allowed) == 1 else ~np.isin(values, self.excluded)
-        above, up_to = np.array([self.above, self.up_to], np.float32)  # as rows are: 42.4 is not above 42.4
+        above, up_to = np.array([self.above.value, self.up_to.value], np.float32)  # as rows are: 42.4 is not above 42.4
         return (values > above) & (values <= up_to)
 
     def merged(self, other: "Condition") -> "Condition":
@@ -47,14 +69,9 @@ class Condition:
         name = plain_name(self.column.name)
         if self.column.is_categorical:
             return f"{name} {self._categories()}"
-        low, high = (number_text(*bound) for bound in zip(self.bounds, self.decimals, strict=True))
-        if math.isinf(self.above):
-            return f"{name} ≤ {high}"
-        return f"{name} > {low}" if math.isinf(self.up_to) else f"{low} < {name} ≤ {high}"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return tuple(bound if math.isfinite(bound) else 0.0 for bound in (self.above, self.up_to))
+        if not self.has_lower:
+            return f"{name} ≤ {self.up_to.text}"
+        return f"{self.above.text} < {name} ≤ {self.up_to.text}" if self.has_upper else f"{name} > {self.above.text}"
 
     def _categories(self) -> str:
         is_one = len(self.allowed) == 1
@@ -64,6 +81,10 @@ class Condition:
             return "is missing" if is_one else "is not missing"
         words = " or ".join(map(category_text, names))
         return f"= {words}" if is_one else f"is not {words}"
+
+
+Worth = Callable[[list[Condition]], float]  # of a rule, larger is better
+Put = Callable[[Condition, Bound], Condition]
 
 
 def merge(conditions: Sequence[Condition]) -> list[Condition]:
@@ -83,18 +104,25 @@ def all_hold(conditions: Sequence[Condition], n_rows: int) -> np.ndarray:
     return flags
 
 
-def simplify(conditions: list[Condition], worth: Callable[[list[Condition]], float]) -> list[Condition]:
+def simplify(conditions: list[Condition], worth: Worth) -> list[Condition]:
     """Without what adds nothing, and with bounds as short as they can be at no cost."""
     conditions = _without_idle(conditions, worth)
-    for i, condition in enumerate(conditions):
-        for side in ("above", "up_to"):
-            if math.isfinite(getattr(condition, side)):
-                condition = _rounded(conditions, i, side, worth)
-                conditions = [*conditions[:i], condition, *conditions[i + 1 :]]
+    for i in range(len(conditions)):
+        for bound, put in ((conditions[i].above, _with_lower), (conditions[i].up_to, _with_upper)):
+            if math.isfinite(bound.value):
+                conditions = _rounded(conditions, i, bound, put, worth)
     return conditions
 
 
-def _without_idle(conditions: list[Condition], worth: Callable[[list[Condition]], float]) -> list[Condition]:
+def _with_lower(condition: Condition, bound: Bound) -> Condition:
+    return replace(condition, above=bound)
+
+
+def _with_upper(condition: Condition, bound: Bound) -> Condition:
+    return replace(condition, up_to=bound)
+
+
+def _without_idle(conditions: list[Condition], worth: Worth) -> list[Condition]:
     for condition in conditions[::-1]:
         fewer = [other for other in conditions if other is not condition]
         if fewer and worth(fewer) >= worth(conditions):
@@ -102,16 +130,23 @@ def _without_idle(conditions: list[Condition], worth: Callable[[list[Condition]]
     return conditions
 
 
-def _rounded(conditions: list[Condition], i: int, side: str, worth: Callable[[list[Condition]], float]) -> Condition:
-    """The condition with one of its bounds rounded to the fewest decimals that leave the rule what it is worth."""
-    condition, least = conditions[i], worth(conditions) - COST_OF_ROUNDING
-    spread = condition.column.spread
+def _rounded(conditions: list[Condition], i: int, bound: Bound, put: Put, worth: Worth) -> list[Condition]:
+    """The conditions with one bound rounded to the fewest decimals that leave the rule what it is worth."""
+    least = worth(conditions) - COST_OF_ROUNDING
+    for shorter in _shorter(bound.value, conditions[i].column.spread):
+        changed = [*conditions[:i], put(conditions[i], shorter), *conditions[i + 1 :]]
+        if worth(changed) >= least:
+            return changed
+    return conditions
+
+
+def _shorter(value: float, spread: float) -> Iterator[Bound]:
+    """Rounded and cut off, to one digit of the spread and then to more.
+
+    A bound lies halfway between two values; cut off at as many decimals as these have, it parts them as well.
+    """
     first = -math.floor(math.log10(spread)) if spread > 0 else 0
     for decimals in range(first, first + EXTRA_DECIMALS + 1):
-        bound = round(getattr(condition, side), decimals)
-        shown = list(condition.decimals)
-        shown[side == "up_to"] = max(decimals, 0)
-        changed = replace(condition, **{side: bound}, decimals=tuple(shown))
-        if worth([*conditions[:i], changed, *conditions[i + 1 :]]) >= least:
-            return changed
-    return condition
+        unit = 10.0**-decimals
+        for rounded in (round(value, decimals), round(math.floor(value / unit) * unit, decimals)):
+            yield Bound(rounded, max(decimals, 0))

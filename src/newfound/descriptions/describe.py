@@ -83,8 +83,7 @@ def describe_classes(
     Only new classes get a rule, hints and a name to suggest: a known class has one.
     """
     class_names = classes.names.astype(str).tolist()
-    place = {name: i for i, name in enumerate(class_names)}
-    codes = np.array([place[str(name)] for name in names], int)
+    sample, codes = _of_classes(sample, names.astype(str), class_names)
     table = _table(sample, columns, codes, classes)
     nearest = _nearest_known(sample, codes, classes)
     described: list[Description] = []
@@ -94,6 +93,16 @@ def describe_classes(
         taken += [] if one.suggested_name is None else [one.suggested_name]
         described.append(one)
     return Descriptions(described)
+
+
+def _of_classes(sample: RowSample, names: np.ndarray, class_names: list[str]) -> tuple[RowSample, np.ndarray]:
+    """The rows that belong to one of the classes, and its position; a row may have no answer."""
+    place = {name: i for i, name in enumerate(class_names)}
+    codes = np.array([place.get(name, -1) for name in names.tolist()], int)
+    kept = codes >= 0
+    X = None if sample.X is None else sample.X[kept]
+    some = RowSample(sample.rows[kept], sample.weight[kept], X, sample.z[kept], sample.component_probability[kept])
+    return some, codes[kept]
 
 
 def _table(sample: RowSample, columns: Sequence[Column], codes: np.ndarray, classes: Classes) -> _Table:

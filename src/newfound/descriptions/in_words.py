@@ -31,9 +31,14 @@ def number_text(value: float, decimals: int) -> str:
 
 def plain_name(name: str) -> str:
     """A name that reads as one within a sentence: in quotes where it would not."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
-    text = text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…"
+    text = short_name(name)
     return f"“{text}”" if NOT_PLAIN.search(text) else text
+
+
+def short_name(name: str) -> str:
+    """A name on one line, cut where it is too long."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
+    return text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…"
 
 
 def category_text(category: str) -> str:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from newfound.descriptions.conditions import Condition, all_hold, merge, simplify
+from newfound.descriptions.conditions import Bound, Condition, all_hold, merge, simplify
 from newfound.descriptions.description import Rule
 from newfound.descriptions.source_columns import SourceColumn
 
@@ -120,5 +120,5 @@ def _answers(split: Split, threshold: float) -> tuple[Condition, Condition]:
         return split.no, split.yes
     values = split.column.ranks[0]
     below = int(np.floor(threshold))
-    bound = float(values[below] + values[below + 1]) / 2
+    bound = Bound(float(values[below] + values[below + 1]) / 2)
     return Condition(split.column, up_to=bound), Condition(split.column, above=bound)

@@ -1,13 +1,12 @@
 """One sentence and a suggested name, from what sets a class apart."""
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
 from newfound.descriptions.conditions import Condition
 from newfound.descriptions.differences import Found
-from newfound.descriptions.in_words import category_text, plain_name
+from newfound.descriptions.in_words import category_text, short_name
 from newfound.descriptions.source_columns import SourceColumn
 from newfound.wording import and_list, count
 
@@ -73,19 +72,19 @@ def _names(conditions: Sequence[Condition], found: Sequence[Found]) -> Iterator[
 
 
 def _condition_name(condition: Condition) -> str:
-    name = plain_name(condition.column.name)
+    name = short_name(condition.column.name)
     if condition.column.is_categorical:
         return f"{name} {category_text(condition.column.categories[condition.allowed[0]])}" * (
             len(condition.allowed) == 1
         )
-    if math.isinf(condition.up_to):
+    if not condition.has_upper:
         return f"{name} high"
-    return f"{name} low" if math.isinf(condition.above) else f"{name} medium"
+    return f"{name} medium" if condition.has_lower else f"{name} low"
 
 
 def _difference_name(found: Found) -> str:
     difference = found.difference
-    name = plain_name(difference.column)
+    name = short_name(difference.column)
     if found.column.is_categorical:
         return f"{name} {difference.value}"
     assert isinstance(difference.value, float)

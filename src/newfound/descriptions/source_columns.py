@@ -83,7 +83,8 @@ def named_columns(columns: Sequence[Column]) -> list[Column]:
 def columns_from_names(names: Sequence[str], feature_types: Sequence[str] | None) -> list[Column]:
     """Columns from what an estimator was given: a name for each column of X, and its feature type."""
     types = ["numeric"] * len(names) if feature_types is None else [str(given) for given in feature_types]
-    found, groups = [], {}
+    found: list[Column] = []
+    groups: dict[str, list[int]] = {}
     for position, (name, given) in enumerate(zip(names, types, strict=True)):
         if given.startswith("categorical:"):
             groups.setdefault(given.removeprefix("categorical:"), []).append(position)

@@ -4,7 +4,6 @@ new_run ──► folder (predictions · discovered · class_summaries · class_
 predictions and scores of other files
 """
 
-from newfound.runs.class_descriptions import write_descriptions
 from newfound.runs.class_summaries import ClassSummary
 from newfound.runs.discovered import Discovered, headline, sentences
 from newfound.runs.folder import Run, check_out, open_run
@@ -30,6 +29,5 @@ __all__ = [
     "predict_file",
     "sentences",
     "versions",
-    "write_descriptions",
     "write_run",
 ]

@@ -1,32 +1,27 @@
-"""What each class of a run is: told when the run is written, and again after its classes were changed."""
+"""What each class of a run is: told when the run is written, and again whenever its classes were changed."""
 
 import json
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from newfound.data import Dataset
-from newfound.descriptions import Descriptions, RowSample, describe_classes, sample_of, tree_hints
-from newfound.runs.columnar import Columns, write_tensors
-from newfound.runs.folder import DESCRIPTIONS, SAMPLE, Run
+import numpy as np
+
+from newfound.data.schema import Column
+from newfound.descriptions import Description, Descriptions, describe_classes, sample_of, tree_hints
+from newfound.runs.columnar import Columns
 
 
-def write_sample(folder: Path, model: Any, dataset: Dataset, table: Columns) -> RowSample:
-    """The rows from which classes can be described without the user's file, drawn from every class."""
-    sample = sample_of(model, dataset.X, dataset.columns, table["discovered_class"])
-    write_tensors(folder / SAMPLE, {name: part for name, part in sample._asdict().items() if part is not None})
-    return sample
-
-
-def write_descriptions(run: Run, model: Any, table: Columns, sample: RowSample | None = None) -> Descriptions:
-    """Describe the classes that `model` has now, by the class that `table` says was discovered for each row.
-
-    Needs nothing but what the run holds, so that it can be called again whenever classes were merged or renamed.
-    """
-    sample = run.sample if sample is None else sample
-    classes = model.fitted_.classes
-    hints = tree_hints(model.tree_, classes, model.n_new_range_)
+def describe_rows(model: Any, X: np.ndarray, columns: Sequence[Column], table: Columns) -> Descriptions:
+    """The classes that `model` has now, by the class that `table` says was discovered for each row of X."""
+    sample = sample_of(model, X, columns, table["discovered_class"])
+    hints = tree_hints(model.tree_, model.fitted_.classes, model.n_new_range_)
     names = table["discovered_class"][sample.rows]
-    described = describe_classes(sample, run.schema.columns, names, classes, hints)
-    text = json.dumps([one.to_json() for one in described], indent=1, ensure_ascii=False)
-    (run.folder / DESCRIPTIONS).write_text(text, encoding="utf-8")
-    return described
+    return describe_classes(sample, columns, names, model.fitted_.classes, hints)
+
+
+def descriptions_json(described: Descriptions) -> str:
+    return json.dumps([one.to_json() for one in described], indent=1, ensure_ascii=False)
+
+
+def descriptions_from_json(text: str) -> Descriptions:
+    return Descriptions(Description.from_json(one) for one in json.loads(text))

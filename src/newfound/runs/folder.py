@@ -10,8 +10,6 @@
     history.parquet      every term of the objective over time
     examples.safetensors the rows that the report shows, and the latent map
     descriptions.json    what each class is: what sets it apart, a rule, hints, a name to suggest
-    sample.safetensors   a bounded sample of the rows in the user's units, with weights, latent positions and the
-                         probabilities of components: what descriptions are made from
     report.html
 
 It is made beside its place, in a folder of another name, and moved there when it is whole.
@@ -32,8 +30,9 @@ from newfound import __version__
 from newfound.auditing import Audit
 from newfound.classes import Classes
 from newfound.data import Schema
-from newfound.descriptions import Description, Descriptions, RowSample
+from newfound.descriptions import Descriptions
 from newfound.errors import DataError
+from newfound.runs.class_descriptions import descriptions_from_json
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
 from newfound.runs.columnar import Columns, read_parquet, read_tensors
 from newfound.runs.discovered import Discovered
@@ -42,7 +41,6 @@ FORMAT = 3
 DESCRIPTION = "run.json"
 AUDIT = "audit.json"
 DESCRIPTIONS = "descriptions.json"
-SAMPLE = "sample.safetensors"
 UNFINISHED = ".unfinished-"
 
 
@@ -89,14 +87,7 @@ class Run:
     def descriptions(self) -> Descriptions:
         """What each class is, in the order of the classes; none in a run that was written without."""
         path = self.folder / DESCRIPTIONS
-        stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-        return Descriptions(Description.from_json(one) for one in stored)
-
-    @property
-    def sample(self) -> RowSample:
-        """The rows that classes are described by."""
-        tensors = read_tensors(self.folder / SAMPLE)
-        return RowSample(**{name: tensors.get(name) for name in RowSample._fields})
+        return descriptions_from_json(path.read_text(encoding="utf-8")) if path.is_file() else Descriptions()
 
     @property
     def predictions(self) -> Columns:

@@ -13,12 +13,12 @@ from newfound import __version__
 from newfound.auditing import Audit
 from newfound.data import Dataset
 from newfound.labels import Labels
-from newfound.runs.class_descriptions import write_descriptions, write_sample
+from newfound.runs.class_descriptions import describe_rows, descriptions_json
 from newfound.runs.class_summaries import summarise_classes, to_json
 from newfound.runs.columnar import Columns, write_csv, write_parquet, write_tensors
 from newfound.runs.discovered import discovered_columns, summarise_discovery
 from newfound.runs.examples import choose_examples
-from newfound.runs.folder import AUDIT, DESCRIPTION, FORMAT, Run, made_whole
+from newfound.runs.folder import AUDIT, DESCRIPTION, DESCRIPTIONS, FORMAT, Run, made_whole
 from newfound.runs.listener import SILENT, Listener
 from newfound.runs.predictions import disagreements, predict_table
 from newfound.runs.scoring import validation_calibration
@@ -73,12 +73,12 @@ def fill_run(
     (folder / "classes.json").write_text(to_json(summarise_classes(model.fitted_.classes, table, model.evidence_)))
     listener.stage("laying out the latent map")
     write_tensors(folder / "examples.safetensors", choose_examples(model, dataset, table))
+    listener.stage("describing the classes")
+    described = describe_rows(model, dataset.X, dataset.columns, table)
+    (folder / DESCRIPTIONS).write_text(descriptions_json(described), encoding="utf-8")
     description = _describe(model, dataset, table) | asdict(origin)
     (folder / DESCRIPTION).write_text(json.dumps(description, indent=1, default=_plain))
-    run = Run(folder, json.loads((folder / DESCRIPTION).read_text()))
-    listener.stage("describing the classes")
-    write_descriptions(run, model, table, write_sample(folder, model, dataset, table))
-    return run
+    return Run(folder, json.loads((folder / DESCRIPTION).read_text()))
 
 
 def write_audit(folder: Path, audit: Audit) -> None:
