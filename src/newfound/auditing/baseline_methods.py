@@ -84,7 +84,8 @@ def self_training(problem: Problem) -> np.ndarray:
     return classifier.fit(scaled, codes).predict(scaled)
 
 
-METHODS: dict[str, Callable[[Problem], np.ndarray]] = {
+Method = Callable[[Problem], np.ndarray]
+METHODS: dict[str, Method] = {
     "k-means from the class means": k_means,
     "a Gaussian mixture": gaussian_mixture,
     "communities of the graph alone": communities_alone,

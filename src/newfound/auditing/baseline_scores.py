@@ -1,13 +1,13 @@
 """How the baselines fare where known classes are hidden, beside newfound, by the same measures."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from newfound.auditing.audit_record import BaselineScore
-from newfound.auditing.baseline_methods import METHODS, Problem
+from newfound.auditing.baseline_methods import METHODS, Method, Problem
 from newfound.labels import UNLABELLED, Labels
 
 HELD_OUT = 5  # one in so many labels of known classes is not seen, and tells the accuracy
@@ -22,7 +22,9 @@ class BaselineRound(NamedTuple):
     n_held_out: int
 
 
-def score_round(problem: Problem, labels: Labels, code: int, others: np.ndarray) -> dict[str, BaselineRound]:
+def score_round(
+    problem: Problem, labels: Labels, code: int, others: np.ndarray, methods: Mapping[str, Method] = METHODS
+) -> dict[str, BaselineRound]:
     """Every method on one problem; `code` is the hidden class, `others` are the known ones, both among `labels`."""
     seen = problem.codes.copy()
     held_out = _held_out(seen, problem.n_known)
@@ -30,7 +32,7 @@ def score_round(problem: Problem, labels: Labels, code: int, others: np.ndarray)
     problem = problem._replace(codes=seen)
     own, truth = labels.codes == code, labels.codes[held_out]
     scores = {}
-    for title, method in METHODS.items():
+    for title, method in methods.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a method has not converged in the time it has
             answer = method(problem)
@@ -61,7 +63,7 @@ def best_f1(group: np.ndarray, own: np.ndarray, is_labelled: np.ndarray) -> floa
 def summarise(rounds: Sequence[dict[str, BaselineRound]]) -> tuple[BaselineScore, ...]:
     """Each method's mean over the hidden classes."""
     rounds = [scores for scores in rounds if scores]
-    return tuple(_mean(title, [scores[title] for scores in rounds]) for title in METHODS) if rounds else ()
+    return tuple(_mean(title, [scores[title] for scores in rounds]) for title in rounds[0]) if rounds else ()
 
 
 def _mean(title: str, rounds: Sequence[BaselineRound]) -> BaselineScore:

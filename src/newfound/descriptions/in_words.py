@@ -36,8 +36,8 @@ def plain_name(name: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """A name on one line, cut where it is too long."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
+    """A name on one line, cut where it is too long; one that is empty is still seen."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split()) or "(no name)"
     return text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…"
 
 
