@@ -74,6 +74,14 @@ def test_the_new_class_is_told_in_a_true_rule(penguins):
     assert (table["species"][taken] == "Chinstrap").mean() > 0.9
 
 
+def test_info_tells_what_the_new_class_is(penguins):
+    folder, printed = penguins
+    new = open_run(folder / "run").descriptions[2]
+    assert str(new) in printed
+    assert str(new) in newfound("info", "run", cwd=folder).stdout
+    assert json.loads(newfound("info", "run", "--json", cwd=folder).stdout)["descriptions"][2] == new.to_json()
+
+
 def test_python_says_the_same_of_the_same_rows(penguins):
     folder, _ = penguins
     dataset = read_dataset(folder / "penguins.csv", "species")
