@@ -160,7 +160,7 @@ def test_hiding_gives_discovery_the_other_labels_only():
         targets = np.tile([1.0, 0.0], (6, 1))
         return discovered(0, np.zeros(6, int), targets, np.zeros(6))
 
-    hidden = hide(Sample(labels, discover_nothing), 1)
+    hidden = hide(Sample(labels, discover_nothing), 1).hidden
     assert seen == [([0, -1, 1, 1, -1, -1], 2)]
     assert (hidden.found_share, hidden.called, hidden.called_share, hidden.f1) == (0, "a", 1, 0)
 

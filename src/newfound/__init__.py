@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from newfound.auditing import audit
     from newfound.config import Config
     from newfound.data import read_dataset
+    from newfound.descriptions import describe
     from newfound.errors import DataError
     from newfound.estimator import GMDGM, SSVAE, load
     from newfound.evaluation import evaluate
@@ -23,6 +24,7 @@ __all__ = [
     "DataError",
     "__version__",
     "audit",
+    "describe",
     "evaluate",
     "load",
     "mask_labels",
@@ -36,6 +38,7 @@ _HOME = {
     "Config": "newfound.config",
     "DataError": "newfound.errors",
     "audit": "newfound.auditing",
+    "describe": "newfound.descriptions",
     "evaluate": "newfound.evaluation",
     "load": "newfound.estimator",
     "mask_labels": "newfound.masking",

@@ -1,11 +1,14 @@
 """As a new user would: real penguins, one species of which nobody labelled."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from pets import newfound
 
+from newfound import describe, read_dataset
+from newfound.auditing import baseline_sentences
 from newfound.runs import open_run
 
 pytest.importorskip("palmerpenguins")
@@ -52,3 +55,46 @@ def test_the_new_class_is_the_species_that_nobody_labelled(penguins):
     assert metrics["one-to-one accuracy (Hungarian), new"] > 0.9
     table = open_run(folder / "run").predictions
     assert set(table["discovered_class"]) == {"Adelie", "Gentoo", "new-1"}
+
+
+def test_the_new_class_is_told_in_a_true_rule(penguins):
+    folder, _ = penguins
+    described = {one.name: one for one in open_run(folder / "run").descriptions}
+    assert list(described) == ["Adelie", "Gentoo", "new-1"]
+    new = described["new-1"]
+    assert re.fullmatch(r"Rows with island Dream and bill_length_mm 49\.\d, \d+\.\d more than Adelie\.", new.sentence)
+    assert re.fullmatch(r"island = Dream and bill_length_mm > 4[2-4](\.\d)?", new.rule.text)
+    assert new.rule.fidelity > 0.9
+    assert new.suggested_name == "island Dream, bill_length_mm high"
+    from palmerpenguins import load_penguins
+
+    table = load_penguins()
+    bound = float(new.rule.text.split("> ")[1])
+    taken = (table["island"] == "Dream") & (table["bill_length_mm"] > bound)
+    assert (table["species"][taken] == "Chinstrap").mean() > 0.9
+
+
+def test_info_tells_what_the_new_class_is(penguins):
+    folder, printed = penguins
+    new = open_run(folder / "run").descriptions[2]
+    assert str(new) in printed
+    assert str(new) in newfound("info", "run", cwd=folder).stdout
+    assert json.loads(newfound("info", "run", "--json", cwd=folder).stdout)["descriptions"][2] == new.to_json()
+
+
+def test_python_says_the_same_of_the_same_rows(penguins):
+    folder, _ = penguins
+    dataset = read_dataset(folder / "penguins.csv", "species")
+    model = open_run(folder / "run").model
+    by_dataset = describe(model, dataset)
+    assert describe(model, dataset.X, feature_names=dataset.feature_names) == by_dataset
+    assert by_dataset[2].suggested_name == "island Dream, bill_length_mm high"
+    with pytest.raises(ValueError, match="11 columns but 2 feature_names"):
+        describe(model, dataset.X, feature_names=["a", "b"])
+
+
+def test_baselines_stand_beside_the_result(penguins):
+    folder, printed = penguins
+    audit = open_run(folder / "run").audit
+    assert len(audit.baselines) == 4
+    assert baseline_sentences(audit)[0] in printed

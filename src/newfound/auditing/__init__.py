@@ -1,12 +1,15 @@
 """Are there classes that nobody labelled? A verdict, and how far to trust it.
 
-verdict (labels that are missing) · hidden_classes (each known class hidden in turn) ──► make_audit ──► Audit
+verdict (labels that are missing) · hidden_classes (each known class hidden in turn) · baseline_scores (what others
+make of the same) ──► make_audit ──► Audit
 """
 
 from newfound.auditing.audit_record import (
     FEW_LABELS,
     Audit,
+    BaselineScore,
     HiddenClass,
+    baseline_sentences,
     headline,
     hidden_sentence,
     sentences,
@@ -17,10 +20,12 @@ from newfound.auditing.make_audit import Given, audit, audit_rows
 __all__ = [
     "FEW_LABELS",
     "Audit",
+    "BaselineScore",
     "Given",
     "HiddenClass",
     "audit",
     "audit_rows",
+    "baseline_sentences",
     "headline",
     "hidden_sentence",
     "sentences",

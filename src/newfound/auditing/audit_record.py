@@ -1,12 +1,14 @@
 """What an audit says: one frozen record that JSON keeps, and its plain words, the answer first."""
 
+import math
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
 from newfound.auditing.verdict import Answer
-from newfound.wording import count, percent
+from newfound.wording import and_list, count, percent
 
+MARGIN = 0.02  # of F1: less is no win
 FEW_LABELS = 30  # a share of fewer is said to rest on few
 CANNOT_SEE = "A class that looks like a known one cannot be seen this way."
 
@@ -22,11 +24,22 @@ class HiddenClass:
     called_share: float
     f1: float  # of the class with the new class that matches it best, on labelled rows
     auroc: float  # of P(new): rows of this class against rows of the other known classes, judged out of fold
+    known_accuracy: float | None = None  # of the other known classes, judged out of fold
 
     @property
     def is_found(self) -> bool:
         """Whether one new class is, by and large, this class."""
         return self.f1 >= 0.5
+
+
+@dataclass(frozen=True)
+class BaselineScore:
+    """How another method fared with the same classes hidden, in the same rows and features."""
+
+    title: str  # "k-means from the class means"
+    f1: float  # as newfound's: mean over the hidden classes
+    n_classes: int  # that it made, mean over the rounds; it is told the number that newfound found, unless it finds one
+    known_accuracy: float | None  # on labels of known classes that it did not see; None where there are too few
 
 
 @dataclass(frozen=True)
@@ -44,11 +57,17 @@ class Audit:
     control: Answer | None  # the verdict with the labels handed out to random rows; None where that was not tried
     n_rows_hidden: int  # rows of the sample in which classes were hidden
     notes: tuple[str, ...] = ()
+    baselines: tuple[BaselineScore, ...] = ()  # what one would use instead
 
     @property
     def share_new(self) -> float:
         """The share of rows in new classes."""
         return self.n_rows_new / self.n_rows
+
+    @property
+    def f1(self) -> float:
+        """Of a hidden class with the new class that matches it best, mean over the hidden classes; NaN without any."""
+        return sum(hidden.f1 for hidden in self.hidden) / len(self.hidden) if self.hidden else math.nan
 
     @property
     def n_found(self) -> int:
@@ -63,7 +82,9 @@ class Audit:
     def from_json(cls, stored: dict[str, Any]) -> "Audit":
         hidden = tuple(HiddenClass(**one) for one in stored["hidden"])
         low, high = stored["n_new_range"]
-        return cls(**stored | {"hidden": hidden, "n_new_range": (low, high), "notes": tuple(stored["notes"])})
+        baselines = tuple(BaselineScore(**one) for one in stored.get("baselines", ()))  # none before they were kept
+        read = {"hidden": hidden, "n_new_range": (low, high), "notes": tuple(stored["notes"]), "baselines": baselines}
+        return cls(**stored | read)
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))
@@ -78,7 +99,7 @@ class Audit:
 
 def sentences(audit: Audit) -> list[str]:
     """The whole of it, a line each."""
-    return [headline(audit), *trust(audit), *audit.notes]
+    return [headline(audit), *trust(audit), *baseline_sentences(audit), *audit.notes]
 
 
 def headline(audit: Audit) -> str:
@@ -117,6 +138,22 @@ def rest(hidden: HiddenClass) -> str:
     if hidden.called_share + hidden.found_share > 0.99:
         return f", the rest was called {hidden.called}"
     return f", {percent(hidden.called_share)} was called {hidden.called}"
+
+
+def baseline_sentences(audit: Audit) -> list[str]:
+    """Whether a baseline finds hidden classes better than newfound does; nothing where none was tried."""
+    if not audit.baselines or not audit.hidden:
+        return []
+    over = f"mean over {count(len(audit.hidden), 'hidden class', 'hidden classes')}"
+    better = sorted((one for one in audit.baselines if one.f1 > audit.f1 + MARGIN), key=lambda one: -one.f1)
+    if not better:
+        best = max(audit.baselines, key=lambda one: one.f1)
+        beside = f"newfound's F1 is {audit.f1:.2f}, that of {best.title} {best.f1:.2f} ({over})"
+        return [f"No baseline finds hidden classes better: {beside}."]
+    names = and_list(f"{one.title} (F1 {one.f1:.2f})" for one in better)
+    finds, it = ("finds", "it") if len(better) == 1 else ("find", "them")
+    said = f"{names[0].upper()}{names[1:]} {finds} hidden classes better than newfound (F1 {audit.f1:.2f}; {over})."
+    return [f"{said} Compare with {it} before you rely on this."]
 
 
 def in_words(p_value: float) -> str:

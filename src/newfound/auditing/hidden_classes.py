@@ -6,10 +6,15 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.auditing.audit_record import HiddenClass
+from newfound.auditing.baseline_methods import MAX_DIMENSIONS, Problem, Space
+from newfound.auditing.baseline_scores import BaselineRound, best_f1, score_round
 from newfound.auditing.verdict import Verdict, judge
 from newfound.config import Initialisation
 from newfound.discovery import Discovery, discover
-from newfound.initialisation import Images, Rows, feature_sets
+from newfound.discovery.communities import communities
+from newfound.discovery.resolution import usual_resolution
+from newfound.graph import Graph
+from newfound.initialisation import FeatureSets, Images, Rows, feature_sets
 from newfound.labels import UNLABELLED, Labels
 
 Discover = Callable[[np.ndarray, int], Discovery]  # from codes of labels and the number of known classes
@@ -20,6 +25,14 @@ class Sample(NamedTuple):
 
     labels: Labels
     discover: Discover
+    space: Space | None = None  # for the baselines; None leaves them out
+
+
+class Round(NamedTuple):
+    """One class hidden: what newfound made of it, and what the baselines did."""
+
+    hidden: HiddenClass
+    baselines: dict[str, BaselineRound]
 
 
 def take_sample(rows: Rows, labels: Labels, chosen: np.ndarray, settings: Initialisation, seed: int) -> Sample:
@@ -30,7 +43,13 @@ def take_sample(rows: Rows, labels: Labels, chosen: np.ndarray, settings: Initia
     def discover_with(codes: np.ndarray, n_known: int) -> Discovery:
         return discover(some, codes, n_known, settings, seed, space=space)
 
-    return Sample(labels.take(chosen).observed(), discover_with)
+    return Sample(labels.take(chosen).observed(), discover_with, _space_of(*space, settings, seed))
+
+
+def _space_of(features: FeatureSets, graph: Graph, settings: Initialisation, seed: int) -> Space:
+    nodes = communities(graph.weights.tocsr(), usual_resolution(len(graph.sample), settings), seed)
+    of_rows = graph.interpolation @ np.eye(nodes.max() + 1, dtype=np.float32)[nodes]
+    return Space(features.projection[:, :MAX_DIMENSIONS], of_rows.argmax(axis=1))
 
 
 def sample_rows(codes: np.ndarray, max_rows: int, seed: int) -> np.ndarray:
@@ -54,7 +73,7 @@ def take(rows: Rows, chosen: np.ndarray) -> Rows:
     return Rows(rows.X[chosen], rows.scaling, images, latent)
 
 
-def hide(sample: Sample, code: int) -> HiddenClass:
+def hide(sample: Sample, code: int) -> Round:
     """Discovery without the labels of one class, and what it made of the rows that carried them."""
     labels = sample.labels
     n_known = len(labels.classes) - 1
@@ -62,7 +81,12 @@ def hide(sample: Sample, code: int) -> HiddenClass:
     position = np.full(n_known + 2, UNLABELLED)
     position[others] = np.arange(n_known)
     codes = position[labels.codes]
-    return compare(sample.discover(codes, n_known), labels, code, others)
+    found = sample.discover(codes, n_known)
+    hidden = compare(found, labels, code, others)
+    if sample.space is None:
+        return Round(hidden, {})
+    problem = Problem(sample.space, codes, n_known, max(found.n_new, 1), seed=0)
+    return Round(hidden, score_round(problem, labels, code, others))
 
 
 def compare(found: Discovery, labels: Labels, code: int, others: np.ndarray) -> HiddenClass:
@@ -79,7 +103,15 @@ def compare(found: Discovery, labels: Labels, code: int, others: np.ndarray) -> 
         called_share=float(called[top] / own.sum()),
         f1=_best_f1(found, labels, own, n_known),
         auroc=_auroc(found.p_new, own, labels.is_labelled & ~own),
+        known_accuracy=_known_accuracy(found, labels, own, others),
     )
+
+
+def _known_accuracy(found: Discovery, labels: Labels, own: np.ndarray, others: np.ndarray) -> float:
+    """The share of labelled rows of the other classes that are put in their own, judged out of fold."""
+    rows = labels.is_labelled & ~own
+    known, new = found.targets[rows, : len(others)], found.targets[rows, len(others) :]
+    return float(np.mean((new.sum(axis=1) <= 0.5) & (others[known.argmax(axis=1)] == labels.codes[rows])))
 
 
 def _best_f1(found: Discovery, labels: Labels, own: np.ndarray, n_known: int) -> float:
@@ -89,11 +121,7 @@ def _best_f1(found: Discovery, labels: Labels, own: np.ndarray, n_known: int) ->
     new = found.targets[:, n_known:]
     group = np.where(new.sum(axis=1) > 0.5, found.group[new.argmax(axis=1)], UNLABELLED)
     group[own] = np.maximum(found.classes[own] - n_known, UNLABELLED)
-    scores = [
-        2 * np.sum(own & (group == k)) / (own.sum() + np.sum(labels.is_labelled & (group == k)))
-        for k in range(found.n_new)
-    ]
-    return float(max(scores))
+    return best_f1(group, own, labels.is_labelled)
 
 
 def _auroc(p_new: np.ndarray, hidden: np.ndarray, known: np.ndarray) -> float:

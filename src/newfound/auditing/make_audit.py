@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from newfound.auditing.audit_record import Audit, HiddenClass
-from newfound.auditing.hidden_classes import Sample, hide, sample_rows, take_sample, with_random_labels
+from newfound.auditing.audit_record import Audit
+from newfound.auditing.baseline_scores import summarise
+from newfound.auditing.hidden_classes import Round, Sample, hide, sample_rows, take_sample, with_random_labels
 from newfound.auditing.verdict import Verdict, judge
 from newfound.config import Config, Initialisation
 from newfound.discovery import Discovery, discover
@@ -89,7 +90,7 @@ def audit_rows(
     verdict = judge(found, seen, len(labels.classes), settings)
     steps.begin("handing out labels at random")
     control = with_random_labels(sample, settings, seed)
-    hidden, left = _hide_each(sample, codes, steps)
+    rounds, left = _hide_each(sample, codes, steps)
     return Audit(
         verdict="perhaps" if verdict.answer == control.answer == "yes" else verdict.answer,
         p_value=verdict.p_value,
@@ -98,10 +99,11 @@ def audit_rows(
         n_rows_new=verdict.n_rows_new,
         n_rows=len(labels),
         n_labels=labels.n_labelled,
-        hidden=tuple(hidden),
+        hidden=tuple(one.hidden for one in rounds),
         control=control.answer,
         n_rows_hidden=len(sample.labels),
         notes=(*notes, *_about_sample(sample, labels), *_about_control(control), *left),
+        baselines=summarise([one.baselines for one in rounds]),
     )
 
 
@@ -152,15 +154,15 @@ def _discover(rows: Rows, labels: Labels, sample: Sample, settings: Initialisati
     return discover(rows, labels.codes, len(labels.classes), settings, seed)
 
 
-def _hide_each(sample: Sample, codes: Sequence[int], steps: _Steps) -> tuple[list[HiddenClass], list[str]]:
-    hidden: list[HiddenClass] = []
+def _hide_each(sample: Sample, codes: Sequence[int], steps: _Steps) -> tuple[list[Round], list[str]]:
+    rounds: list[Round] = []
     try:
         for code in codes:
             steps.begin(f"hiding {sample.labels.classes[code]}")
-            hidden.append(hide(sample, code))
+            rounds.append(hide(sample, code))
     except KeyboardInterrupt:
-        return hidden, [f"Interrupted: {count(len(codes) - len(hidden), 'class was', 'classes were')} not hidden."]
-    return hidden, []
+        return rounds, [f"Interrupted: {count(len(codes) - len(rounds), 'class was', 'classes were')} not hidden."]
+    return rounds, []
 
 
 def _about_sample(sample: Sample, labels: Labels) -> list[str]:

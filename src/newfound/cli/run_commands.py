@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from newfound.runs import ClassSummary, Run
 
 N_ACTS = 3  # that `info` shows
+MAX_DESCRIBED = 10  # new classes, in a terminal
 IN_SUMMARY = (
     "n_new",
     "n_new_range",
@@ -81,6 +82,7 @@ def print_summary(console: "Console", run: "Run") -> None:
     if run.audit is not None:
         print_audit(console, run.audit)
     console.print(_class_table(run.classes))
+    _print_descriptions(console, run)
     about = run.description
     differ = f" Label disagreements: {about['n_disagreements']:,} of {about['n_labelled']:,} (disagreements.csv)."
     end = f"{about['regime']} learning, ended by {about['termination_condition']}."
@@ -108,6 +110,16 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
     return table
 
 
+def _print_descriptions(console: "Console", run: "Run") -> None:
+    """What each new class is, the largest first."""
+    rows = {c.name: c.n_discovered for c in run.classes if c.is_new}
+    new = sorted((one for one in run.descriptions if one.name in rows), key=lambda one: -rows[one.name])
+    for one in new[:MAX_DESCRIBED]:
+        console.print(str(one), markup=False, soft_wrap=True)
+    if len(new) > MAX_DESCRIBED:
+        console.print(f"{len(new) - MAX_DESCRIBED} more are described in descriptions.json.", soft_wrap=True)
+
+
 def _audit(run: "Run") -> dict[str, Any]:
     return {"audit": None if run.audit is None else run.audit.to_json()}
 
@@ -125,4 +137,4 @@ def _decided(run: "Run") -> list[str]:
 
 
 def _classes(run: "Run") -> dict[str, Any]:
-    return {"classes": [asdict(c) for c in run.classes]}
+    return {"classes": [asdict(c) for c in run.classes], "descriptions": [one.to_json() for one in run.descriptions]}

@@ -12,11 +12,13 @@ from newfound.classes import Classes
 from newfound.evaluation import Evaluation, posterior_entropy
 from newfound.experiments.baselines import BASELINES
 from newfound.experiments.component_scores import classes_of, evaluate_task, predicted, scores
-from newfound.experiments.findings import discover_only, found
+from newfound.experiments.findings import discover_only, found, rules_of
 from newfound.experiments.presets import PRESETS, Changes, changes_of, keywords, whole_settings
 from newfound.experiments.tasks import FIRST_HALF, Task, make_task
 
 DISCOVERY = "discovery"  # in place of a model: what is found among the training rows, without any training
+RULES = "rules"  # the same, with a rule for each new class
+UNTRAINED = (DISCOVERY, RULES)
 GRID_ROWS = 8  # draws of z in a picture of generated rows
 CONFIDENT_ROWS = 10  # rows of each component in a picture of the most confident ones
 
@@ -58,7 +60,7 @@ class Experiment:
         """The whole configuration, as it is recorded."""
         if self.model in BASELINES:
             return BASELINES[self.model].settings
-        return whole_settings("gmdgm" if self.model == DISCOVERY else self.model, self.changes(asked))
+        return whole_settings("gmdgm" if self.model in UNTRAINED else self.model, self.changes(asked))
 
 
 class Series(NamedTuple):
@@ -81,7 +83,7 @@ def run_experiment(experiment: Experiment, asked: Changes) -> tuple[dict[str, An
     """Fit and test: the record of an experiment, and the arrays that its figures need."""
     e = experiment
     task = make_task(e.dataset, e.regime, e.seed, e.n_components, e.labels_per_class)
-    if e.model == DISCOVERY:
+    if e.model in UNTRAINED:
         task = replace(task, X_test=task.X, truth=task.all_labels)
     began = time.perf_counter()
     model = fit_method(e.model, task, e.seed, e.changes(asked))
@@ -92,6 +94,7 @@ def run_experiment(experiment: Experiment, asked: Changes) -> tuple[dict[str, An
         **{name: value for name, value in asdict(e).items() if value is not None or name == "n_components"},
         **results(model, task, evaluation, classes),
         **({"found": found(model, task)} if task.finds_number and hasattr(model, "n_new_range_") else {}),
+        **({"rules": rules_of(model, task)} if e.model == RULES else {}),
         "settings": e.settings(asked),
         "seconds": round(seconds, 1),
         **surroundings(),
@@ -103,7 +106,7 @@ def fit_method(name: str, task: Task, seed: int, changes: Changes, n_new: Any = 
     """A model of newfound or a baseline, by its name, fitted to a task; `n_new` is the task's unless it is given."""
     if name in BASELINES:
         return BASELINES[name].fit(task, seed)
-    if name == DISCOVERY:
+    if name in UNTRAINED:
         return discover_only(task, seed, changes)
     from newfound.estimator import estimator_of
     from newfound.training import Termination

@@ -1,14 +1,20 @@
 """How many new classes were found, and how far what is said of rows can be trusted."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from newfound.classes import Classes
+from newfound.descriptions.rules import grow_rule
+from newfound.descriptions.shortlists import histograms, shortlist
+from newfound.descriptions.source_columns import source_columns
 from newfound.evaluation import evaluate, expected_calibration_error
 from newfound.experiments.component_scores import by_group
 from newfound.experiments.presets import Changes, keywords
 from newfound.experiments.tasks import Task
+
+NO_RULE = 0.5  # the fidelity of saying nothing
 
 
 def found(model: Any, task: Task) -> dict[str, Any]:
@@ -48,6 +54,19 @@ def certainty(model: Any, task: Task) -> dict[str, Any]:
         "temperature": round(model.temperature_, 3),
         "selection": None if model.selection_ is None else model.selection_.grade,
     }
+
+
+def rules_of(found: "Discovered", task: Task) -> list[dict[str, Any]]:
+    """The rule of each new class that discovery found, the largest first, and how far it holds."""
+    columns = source_columns(task.X, task.columns)
+    of_columns = histograms(columns, found.position, len(found.classes))
+    rules = []
+    for position in np.flatnonzero(found.classes.is_new).tolist():
+        chosen = [columns[i] for i in shortlist(of_columns, position, None)]
+        grown = grow_rule(chosen, found.position == position, np.ones(len(task.X)))
+        told = {"text": None, "fidelity": NO_RULE} if grown is None else asdict(grown.rule)
+        rules.append({"class": str(found.classes.names[position])} | told)
+    return rules
 
 
 class Discovered:

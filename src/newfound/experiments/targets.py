@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from newfound.experiments import agreement, claims, defaults, discovery_tables, paper_figures, paper_tables
+from newfound.experiments import agreement, claims, defaults, discovery_tables, paper_figures, paper_tables, rule_tables
 from newfound.experiments.experiment import Experiment, Series
 from newfound.experiments.presets import DEFAULT, PRESETS, VARIANTS, changes_anything
 from newfound.experiments.published import TABLE_1, TABLE_2
@@ -101,6 +101,13 @@ TARGETS = {
         tuple(discovery_tables.novel_series()),
         discovery_tables.novel_table,
         max_seeds=2,
+        is_papers=False,
+    ),
+    "rules": Target(
+        "… in a few words, on tables",
+        tuple(rule_tables.rule_series()),
+        rule_tables.rule_table,
+        max_seeds=rule_tables.RULE_SEEDS,
         is_papers=False,
     ),
     "ablation": Target("… what each part is worth", _ABLATION, defaults.ablation_table, max_seeds=1, is_papers=False),

@@ -8,6 +8,8 @@ import numpy as np
 
 from newfound.classes import Classes
 from newfound.data import load_named, read_dataset
+from newfound.data.schema import Column
+from newfound.descriptions.source_columns import columns_from_names
 from newfound.experiments.regimes import Hidden, Rows, regime_named
 from newfound.labels import UNLABELLED, Labels
 from newfound.masking import hide_labels
@@ -36,6 +38,7 @@ class Parts(NamedTuple):
     truth: Labels
     groups: np.ndarray | None = None  # of the training rows
     feature_types: tuple[str, ...] | None = None
+    columns: tuple[Column, ...] = ()  # of the source, where it has names for them
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,7 @@ class Task:
     finds_number: bool = False  # n_new is the true number, and newfound is not told
     is_novel_only: bool = False  # only test rows of hidden classes count
     feature_types: tuple[str, ...] | None = None
+    columns: tuple[Column, ...] = ()  # of the source, where it has names for them
 
     @property
     def known(self) -> np.ndarray:
@@ -93,6 +97,7 @@ def open_task(parts: Parts, hidden: Hidden, n_components: int | None = None) -> 
         finds_number=n_components is None,
         is_novel_only=hidden.is_novel_only,
         feature_types=parts.feature_types,
+        columns=parts.columns,
     )
 
 
@@ -166,7 +171,7 @@ def load_parts(dataset: str, seed: int) -> Parts:
         return load_table(dataset, seed)
     published = load_named(dataset.removesuffix(FIRST_HALF).removesuffix(RANDOM_SPLIT))
     train, test = published.train, published.test
-    parts = Parts(train.X, train.labels, test.X, test.labels, train.groups)
+    parts = Parts(train.X, train.labels, test.X, test.labels, train.groups, columns=tuple(train.columns))
     if dataset.endswith(RANDOM_SPLIT):
         return shuffle_parts(parts, seed)
     if dataset.endswith(FIRST_HALF):
@@ -181,7 +186,8 @@ def load_table(name: str, seed: int) -> Parts:
 
     table = getattr(datasets, SKLEARN_TABLES[name])()
     labels = Labels(np.array([str(name) for name in table.target_names]), table.target)
-    return split_rows(table.data.astype(np.float32), labels, seed)
+    columns = columns_from_names([str(name) for name in table.feature_names], None)
+    return split_rows(table.data.astype(np.float32), labels, seed)._replace(columns=tuple(columns))
 
 
 def load_penguins(seed: int) -> Parts:
@@ -190,7 +196,8 @@ def load_penguins(seed: int) -> Parts:
 
     with as_file(files("palmerpenguins").joinpath("data/penguins.csv")) as path:
         table = read_dataset(str(path), "species")
-    return split_rows(table.X, table.labels, seed)._replace(feature_types=tuple(table.schema.feature_types or ()))
+    types = tuple(table.schema.feature_types or ())
+    return split_rows(table.X, table.labels, seed)._replace(feature_types=types, columns=tuple(table.columns))
 
 
 def split_rows(X: np.ndarray, labels: Labels, seed: int) -> Parts:

@@ -55,7 +55,7 @@ def _classes(summaries: Sequence[ClassSummary], stored: Columns) -> list[ClassCo
     return [
         ClassContent(
             **vars(summary),
-            most_confident=positions(stored["most_confident"][i]),
+            most_confident=positions(stored["prototypes"][i]),
             lowest_confidence=positions(stored["lowest_confidence"][i]),
             generated=stored["generated"][i],
             mean=stored["class_mean"][i],

@@ -1,7 +1,7 @@
 """Runs: a folder for everything that one fit produced, how it is made, and what is asked of it later.
 
-new_run ──► folder (rows · model · derived: predictions · discovered · class_summaries · examples · scoring) ──► acts
-on it; predictions and scores of other files
+new_run ──► folder (rows · model · derived: predictions · discovered · class_summaries · class_descriptions · examples ·
+scoring) ──► acts on it; predictions and scores of other files
 """
 
 from newfound.runs.act_log import LoggedAct

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from newfound.data import Schema
 from newfound.files import replace_file
 from newfound.inference import normed
 from newfound.runs.act_log import LoggedAct, write_acts
+from newfound.runs.class_descriptions import describe_rows, descriptions_json
 from newfound.runs.class_summaries import summarise_classes, to_json
 from newfound.runs.columnar import Columns, csv_bytes, parquet_bytes, tensor_bytes
 from newfound.runs.discovered import discovered_columns, summarise_discovery
 from newfound.runs.examples import LATENT_MAP, choose_examples
-from newfound.runs.folder import DESCRIPTION, Run, open_run
+from newfound.runs.folder import DESCRIPTION, DESCRIPTIONS, Run, open_run
 from newfound.runs.predictions import answer_table, disagreements
 from newfound.runs.scoring import validation_calibration
 from newfound.runs.stored_rows import StoredRows
@@ -55,12 +57,14 @@ def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dic
     table = table_of_rows(model, rows)
     differ = disagreements(table)
     classes = to_json(summarise_classes(model.fitted_.classes, table, model.evidence_))
+    described = describe_rows(model, rows.X, Schema.from_json(description["schema"]).columns, table)
     about = description | describe_answer(model, table)
     return {
         "predictions.parquet": parquet_bytes(table),
         "predictions.csv": csv_bytes(table),
         "disagreements.csv": csv_bytes({name: column[differ] for name, column in table.items()}),
         "classes.json": classes.encode(),
+        DESCRIPTIONS: descriptions_json(described).encode(),
         "examples.safetensors": tensor_bytes(choose_examples(model, rows.X, table) | fixed),
         DESCRIPTION: json.dumps(about, indent=1, default=_plain).encode(),
     }

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from newfound.classes import Classes
-from newfound.discovery import ClassTree
+from newfound.descriptions import near_and_wide
 from newfound.runs.columnar import Columns
 from newfound.wording import and_list, count, percent
 
@@ -66,25 +65,6 @@ def summarise_discovery(model: Any, table: Columns) -> Discovered:
 def discovered_columns(model: Any) -> Columns:
     """Of every row that was fitted on: its class as it was discovered, and whether that is sure."""
     return {"discovered_class": model.labels_.astype(str), "is_sure": model.is_sure_}
-
-
-def near_and_wide(tree: ClassTree | None, classes: Classes) -> tuple[list[str], str | None]:
-    """Which two new classes the tree would join next, and which one it would divide."""
-    components = np.array(classes.new_components, dtype=int)
-    if tree is None or len(components) == 0:
-        return [], None
-    own = tree.among(components - (classes.n_components - tree.n_fragments))
-    position = classes.component_class[components]
-    held = [{int(i)} for i in position]  # by each node: the classes of its fragments
-    closest: list[str] = []
-    divisible = None
-    for a, b in own.children.tolist():
-        held.append(held[a] | held[b])
-        if len(held[-1]) == 1:  # the last such join parts the widest class
-            divisible = str(classes.names[next(iter(held[-1]))])
-        elif not closest and len(held[a]) == len(held[b]) == 1:
-            closest = [str(classes.names[i]) for i in sorted(held[-1])]
-    return closest if classes.is_new.sum() > 2 else [], divisible  # two have no choice
 
 
 def _moves(discovered: np.ndarray, predicted: np.ndarray) -> list[tuple[str, str, int]]:

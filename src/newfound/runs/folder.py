@@ -9,6 +9,7 @@
     disagreements.csv    rows whose observed label is not the predicted class; the label itself is never changed
     history.parquet      every term of the objective over time
     examples.safetensors the rows that the report shows, and the latent map
+    descriptions.json    what each class is: what sets it apart, a rule, hints, a name to suggest
     rows.parquet         the rows that were fitted on, so that an act does not need the source again
     acts.jsonl           what a person decided about the classes, act by act; missing where nothing was
     report.html
@@ -32,8 +33,10 @@ from newfound import __version__
 from newfound.auditing import Audit
 from newfound.classes import Classes
 from newfound.data import Schema
+from newfound.descriptions import Descriptions
 from newfound.errors import DataError
 from newfound.runs.act_log import LoggedAct, in_effect, read_acts, replayed
+from newfound.runs.class_descriptions import descriptions_from_json
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
 from newfound.runs.columnar import Columns, read_parquet, read_tensors
 from newfound.runs.discovered import Discovered
@@ -42,6 +45,7 @@ from newfound.runs.stored_rows import StoredRows, read_rows
 FORMAT = 4
 DESCRIPTION = "run.json"
 AUDIT = "audit.json"
+DESCRIPTIONS = "descriptions.json"
 UNFINISHED = ".unfinished-"
 
 
@@ -102,6 +106,12 @@ class Run:
         """Whether there are classes that nobody labelled; None where that was not asked."""
         path = self.folder / AUDIT
         return Audit.from_json(json.loads(path.read_text())) if path.is_file() else None
+
+    @property
+    def descriptions(self) -> Descriptions:
+        """What each class is, in the order of the classes; none in a run that was written without."""
+        path = self.folder / DESCRIPTIONS
+        return descriptions_from_json(path.read_text(encoding="utf-8")) if path.is_file() else Descriptions()
 
     @property
     def predictions(self) -> Columns:

@@ -64,7 +64,9 @@ def fill_run(
     model.save(folder / "model")
     (folder / "history.parquet").write_bytes(parquet_bytes(model.history_))
     listener.stage("laying out the latent map")
-    write_derived(folder, model, rows, latent_map(model, dataset.X), _describe(model, dataset, rows) | asdict(origin))
+    positions = latent_map(model, dataset.X)
+    listener.stage("describing the classes")
+    write_derived(folder, model, rows, positions, _describe(model, dataset, rows) | asdict(origin))
     return open_run(folder)
 
 
