@@ -11,6 +11,7 @@ from newfound.runs.listener import Listener
 from newfound.runs.new_run import fit_run
 from newfound.runs.predictions import predict_file
 from newfound.runs.scoring import evaluate_file, evaluate_run
+from newfound.runs.trust import RunAnswer, answer
 from newfound.runs.versions import versions
 from newfound.runs.writing import Origin, write_run
 
@@ -20,6 +21,8 @@ __all__ = [
     "Listener",
     "Origin",
     "Run",
+    "RunAnswer",
+    "answer",
     "check_out",
     "evaluate_file",
     "evaluate_run",

@@ -1,4 +1,4 @@
-"""The rows that a report shows of each class, and where rows lie on the latent map."""
+"""The rows that a report shows of each class, and of labels that may be wrong; the latent map."""
 
 from typing import Any
 
@@ -6,10 +6,11 @@ import numpy as np
 
 from newfound.data import Dataset
 from newfound.runs.columnar import Columns
+from newfound.runs.latent_map import latent_map
+from newfound.runs.predictions import surest_disagreements
 
 N_MOST_CONFIDENT, N_LOWEST_CONFIDENCE, N_GENERATED = 12, 6, 8
-MAP_MAX_ROWS = 2000
-TSNE_MIN_ROWS = 50  # fewer have too few neighbours for it
+N_DISAGREEMENTS = 24
 
 
 def choose_examples(model: Any, dataset: Dataset, table: Columns) -> Columns:
@@ -22,7 +23,8 @@ def choose_examples(model: Any, dataset: Dataset, table: Columns) -> Columns:
         doubtful.append(_padded(by_confidence[::-1], N_LOWEST_CONFIDENCE))
         means.append(dataset.X[rows].mean(axis=0) if len(rows) else np.full(dataset.X.shape[1], np.nan))
         generated.append(model.sample(N_GENERATED, class_name=own_name, mean=True, random_state=0))
-    shown = np.unique(np.concatenate([*confident, *doubtful]))
+    differ = surest_disagreements(table, N_DISAGREEMENTS)
+    shown = np.unique(np.concatenate([*confident, *doubtful, differ]))
     shown = shown[shown >= 0]
     return {
         "most_confident": np.stack(confident),
@@ -33,7 +35,7 @@ def choose_examples(model: Any, dataset: Dataset, table: Columns) -> Columns:
         "generated": np.stack(generated).astype(np.float32),
         "feature_mean": dataset.X.mean(axis=0, dtype=np.float64),
         "feature_std": dataset.X.std(axis=0, dtype=np.float64),
-        **_latent_map(model, dataset),
+        **latent_map(model, dataset.X, table["discovered_class"]),
     }
 
 
@@ -41,18 +43,3 @@ def _padded(rows: np.ndarray, n: int) -> np.ndarray:
     """The first n numbers of rows, −1 where there are fewer."""
     rows = rows[:n]
     return np.concatenate([rows, np.full(n - len(rows), -1)]).astype(np.int64)
-
-
-def _latent_map(model: Any, dataset: Dataset) -> Columns:
-    rows = np.sort(np.random.default_rng(0).permutation(len(dataset))[:MAP_MAX_ROWS])
-    return {"map_rows": rows, "map": in_two_dimensions(model.transform(dataset.X[rows]))}
-
-
-def in_two_dimensions(z: np.ndarray) -> np.ndarray:
-    """Latent positions on a plane: by t-SNE, or by principal components where rows or dimensions are few."""
-    from sklearn.decomposition import PCA
-    from sklearn.manifold import TSNE
-
-    if z.shape[1] <= 2 or len(z) < TSNE_MIN_ROWS:
-        return PCA(2).fit_transform(z) if min(z.shape) >= 2 else np.column_stack([z[:, :1], np.zeros(len(z))])
-    return TSNE(2, init="pca", perplexity=30, max_iter=500, random_state=0).fit_transform(z)

@@ -29,14 +29,17 @@ from newfound import __version__
 from newfound.auditing import Audit
 from newfound.classes import Classes
 from newfound.data import Schema
+from newfound.descriptions import Description
 from newfound.errors import DataError
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
 from newfound.runs.columnar import Columns, read_parquet, read_tensors
 from newfound.runs.discovered import Discovered
+from newfound.runs.trust import RunAnswer, answer
 
 FORMAT = 3
 DESCRIPTION = "run.json"
 AUDIT = "audit.json"
+DESCRIPTIONS = "descriptions.json"
 UNFINISHED = ".unfinished-"
 
 
@@ -46,6 +49,24 @@ class Run:
 
     folder: Path
     description: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Of the folder; also while it is being written under another one."""
+        name, is_unfinished, _ = self.folder.absolute().name.partition(UNFINISHED)
+        return name.removeprefix(".") if is_unfinished else name
+
+    @property
+    def answer(self) -> RunAnswer:
+        """What was found, and how far to trust it, in one sentence."""
+        return answer(self.discovered, self.classes, self.audit, self.description.get("selection"))
+
+    @property
+    def descriptions(self) -> tuple[Description, ...]:
+        """What each class is, in the order of the classes; none in a run that was written without."""
+        path = self.folder / DESCRIPTIONS
+        stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+        return tuple(Description.from_json(one) for one in stored)
 
     @property
     def model(self) -> Any:
