@@ -21,6 +21,7 @@
  */
 const SHAPES = {
   circle: (x, y) => x * x + y * y <= 1,
+  bar: (x, y) => Math.abs(x) <= 1.2 && Math.abs(y) <= 0.45,
   ring: (x, y) => x * x + y * y <= 1 && x * x + y * y >= 0.3,
   diamond: (x, y) => Math.abs(x) + Math.abs(y) <= 1.2,
   square: (x, y) => Math.max(Math.abs(x), Math.abs(y)) <= 0.85,

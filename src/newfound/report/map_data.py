@@ -1,4 +1,4 @@
-"""The rows on the map as `map.js` takes them: numbers packed into bytes, which are a tenth of the text they would be."""
+"""The rows on the map as `map.js` takes them: numbers packed into bytes, a tenth of the text they would be."""
 
 import base64
 from typing import Any

@@ -18,7 +18,7 @@ NEW_SHAPES = {
     "cross": "M5.7 1.5H10.3V5.7H14.5V10.3H10.3V14.5H5.7V10.3H1.5V5.7H5.7Z",
     "down": "M8 14L1 2H15Z",
 }
-KNOWN_SIZE, NEW_SIZE, UNSURE_SIZE = 2.6, 3.4, 2.0  # radius on the map, in pixels
+KNOWN_SIZE, NEW_SIZE, UNSURE_SIZE = 2.6, 3.4, 2.6  # radius on the map, in pixels
 
 
 class Mark(NamedTuple):
@@ -30,7 +30,7 @@ class Mark(NamedTuple):
     size: float
 
 
-UNSURE = Mark("--unsure", "ring", KNOWN_SHAPES["ring"], UNSURE_SIZE)
+UNSURE = Mark("--unsure", "bar", "M1.5 5.5H14.5V10.5H1.5Z", UNSURE_SIZE)  # rows that are not sure are no class
 
 
 def marks(content: ReportContent) -> dict[str, Mark]:

@@ -62,8 +62,8 @@ def chart(label: str, x: Axis, y: Axis, *marks: Markup) -> Markup:
     )
     middle_x, middle_y = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
     words = Markup(
-        '<text class="axis-title" x="{}" y="{}">{}</text><text class="axis-title" transform="translate(14 {}) rotate(-90)">'
-        "{}</text>"
+        '<text class="axis-title" x="{}" y="{}">{}</text>'
+        '<text class="axis-title" transform="translate(14 {}) rotate(-90)">{}</text>'
     ).format(middle_x, HEIGHT - 6, x.title, middle_y, y.title)
     return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}</svg>').format(
         WIDTH, HEIGHT, label, grid, words, Markup("").join(marks)

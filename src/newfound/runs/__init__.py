@@ -10,7 +10,7 @@ from newfound.runs.folder import Run, check_out, open_run
 from newfound.runs.listener import Listener
 from newfound.runs.new_run import fit_run
 from newfound.runs.predictions import predict_file
-from newfound.runs.scoring import evaluate_file, evaluate_run
+from newfound.runs.scoring import evaluate_file, evaluate_run, which_is_which
 from newfound.runs.trust import RunAnswer, answer
 from newfound.runs.versions import versions
 from newfound.runs.writing import Origin, write_run
@@ -32,5 +32,6 @@ __all__ = [
     "predict_file",
     "sentences",
     "versions",
+    "which_is_which",
     "write_run",
 ]

@@ -35,7 +35,7 @@ def choose_examples(model: Any, dataset: Dataset, table: Columns) -> Columns:
         "generated": np.stack(generated).astype(np.float32),
         "feature_mean": dataset.X.mean(axis=0, dtype=np.float64),
         "feature_std": dataset.X.std(axis=0, dtype=np.float64),
-        **latent_map(model, dataset.X, table["discovered_class"]),
+        **latent_map(model, dataset.X),
     }
 
 

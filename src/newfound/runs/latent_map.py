@@ -19,12 +19,12 @@ N_NEIGHBOURS = 6  # of the sample, that place a row
 SPREAD = 0.3  # of the distance between these neighbours: else rows would lie on top of each other
 
 
-def latent_map(model: Any, X: np.ndarray, classes: np.ndarray) -> Columns:
-    """Numbers of rows and their places; `classes` names the class of each row."""
+def latent_map(model: Any, X: np.ndarray) -> Columns:
+    """Numbers of rows and their places; X are the rows that the model was fitted on."""
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(len(X))[:MAX_ROWS])
     z = model.transform(X[rows])
-    sample = choose_sample(classes[rows], rng)
+    sample = choose_sample(model.labels_[rows].astype(str), rng)
     placed = np.empty((len(rows), 2), np.float32)
     placed[sample] = in_two_dimensions(z[sample])
     others = np.setdiff1d(np.arange(len(rows)), sample)
