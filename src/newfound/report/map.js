@@ -31,21 +31,21 @@ const SHAPES = {
 };
 const FULL = 65535, PADDING = 26, NEAR = 9, CELLS = 96, MAX_ZOOM = 60, DIMMED = 0.13, QUICK = 14; // pixels and milliseconds
 
-/** How much of each pixel around a point's own lies in the shape, 0 to 255. */
+/** The pixels around a point's own that lie in the shape, and how much of each does. */
 function makeMask(shape, radius) {
-  const reach = Math.ceil(radius * 1.2), size = 2 * reach + 1, inside = SHAPES[shape] || SHAPES.circle, fine = 4;
-  const alpha = new Uint8Array(size * size);
-  for (let row = 0; row < size; row++) {
-    for (let column = 0; column < size; column++) {
+  const reach = Math.ceil(radius * 1.2), inside = SHAPES[shape] || SHAPES.circle, fine = 4, found = [];
+  for (let dy = -reach; dy <= reach; dy++) {
+    for (let dx = -reach; dx <= reach; dx++) {
       let hits = 0;
       for (let k = 0; k < fine * fine; k++) {
-        const dx = column - reach + ((k % fine) + 0.5) / fine - 0.5, dy = row - reach + (Math.floor(k / fine) + 0.5) / fine - 0.5;
-        hits += inside(dx / radius, dy / radius);
+        const x = dx + ((k % fine) + 0.5) / fine - 0.5, y = dy + (Math.floor(k / fine) + 0.5) / fine - 0.5;
+        hits += inside(x / radius, y / radius);
       }
-      alpha[row * size + column] = (255 * hits) / (fine * fine);
+      if (hits) found.push([dx, dy, hits / (fine * fine)]);
     }
   }
-  return { alpha, size, reach };
+  const column = (Type, i) => Type.from(found, (one) => one[i]);
+  return { dx: column(Int16Array, 0), dy: column(Int16Array, 1), weight: column(Float32Array, 2), reach };
 }
 
 /** Points by the cell of a grid they lie in, so that the one under the pointer is found among a few. */
@@ -60,7 +60,7 @@ function makeGrid(x, y) {
 
 /** Where a group's name goes: the middle of the densest place that the group has. */
 function densestPlace(points, x, y) {
-  const BINS = 24, n = new Uint32Array(BINS * BINS), binOf = (i) => ((y[i] * BINS) >> 16) * BINS + ((x[i] * BINS) >> 16);
+  const BINS = 12, n = new Uint32Array(BINS * BINS), binOf = (i) => ((y[i] * BINS) >> 16) * BINS + ((x[i] * BINS) >> 16);
   for (const i of points) n[binOf(i)]++;
   const best = n.indexOf(n.reduce((a, b) => Math.max(a, b), 0));
   const own = points.filter((i) => binOf(i) === best);
@@ -84,7 +84,7 @@ function createMap(element, options) {
   tip.className = "map-tip";
   tip.hidden = true;
   element.replaceChildren(points, overlay, tip);
-  const context = points.getContext("2d", { alpha: false }), above = overlay.getContext("2d");
+  const context = points.getContext("2d", { alpha: false, willReadFrequently: true }), above = overlay.getContext("2d");
 
   const ofGroup = groups.map(() => []);
   for (let i = 0; i < n; i++) ofGroup[group[i]].push(i);
@@ -114,19 +114,15 @@ function createMap(element, options) {
     const grow = density * sizeOfAll * (1 + 0.3 * Math.log2(view.k));
     const masks = groups.map((one) => makeMask(one.shape, one.size * grow)), colours = groups.map((one) => rgb(one.colour));
     const rims = groups.map((one) => makeMask(one.shape, one.size * grow + 0.9 * density));
-    function stamp(mask, cx, cy, [r, g, b], alpha) {
-      const { reach, size } = mask;
-      if (cx < -reach || cy < -reach || cx >= w + reach || cy >= h + reach) return;
-      for (let row = Math.max(0, reach - cy); row < size && cy + row - reach < h; row++) {
-        let at = 4 * ((cy + row - reach) * w + cx - reach), m = row * size;
-        for (let column = 0; column < size; column++, at += 4, m++) {
-          const across = cx + column - reach;
-          if (mask.alpha[m] === 0 || across < 0 || across >= w) continue;
-          const a = (mask.alpha[m] * alpha) / 255;
-          data[at] += (r - data[at]) * a;
-          data[at + 1] += (g - data[at + 1]) * a;
-          data[at + 2] += (b - data[at + 2]) * a;
-        }
+    function stamp({ dx, dy, weight, reach }, cx, cy, [r, g, b], alpha) {
+      const isInside = cx >= reach && cy >= reach && cx < w - reach && cy < h - reach;
+      for (let m = 0; m < weight.length; m++) {
+        const across = cx + dx[m], down = cy + dy[m];
+        if (!isInside && (across < 0 || down < 0 || across >= w || down >= h)) continue;
+        const at = 4 * (down * w + across), a = weight[m] * alpha;
+        data[at] += (r - data[at]) * a;
+        data[at + 1] += (g - data[at + 1]) * a;
+        data[at + 2] += (b - data[at + 2]) * a;
       }
     }
     const sx = ((width - 2 * PADDING) / FULL) * view.k * density, ox = (PADDING * view.k + view.tx) * density;

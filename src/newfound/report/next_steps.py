@@ -21,7 +21,7 @@ def next_steps(content: ReportContent) -> list[Step]:
     run, again = f"{shlex.quote(content.run)}/", f"{shlex.quote(f'{content.run}2')}/"
     label = [
         Step("Label a few more", "The rows that tell most:", f"newfound suggest {run} --rows {N_ROWS}"),
-        Step("Bring the labels back", "From the table you filled in:", f"newfound label {run} labels.csv"),
+        Step("Bring the labels back", "From your table:", f"newfound label {run} labels.csv"),
     ]
     refit = Step("Fit again", "This run stays as it is:", f"newfound refit {run} --out {again}")
     other = Step("Use it", "On another file:", f"newfound predict {run} more.csv")
