@@ -44,7 +44,11 @@ def test_demo_shows_what_newfound_does(tmp_path):
     written = re.findall(r"^wrote (\S+)", result.stdout, re.M)
     assert len(written) == 4
     assert all((tmp_path / path).exists() for path in written)
-    assert newfound.load(tmp_path / "images" / "model").is_new_.sum() == 5
+    run = newfound.open_run(tmp_path / "images" / "run")
+    assert run.model.is_new_.sum() == 5
+    assert "you can trust this" in str(run.answer)
+    assert f"Read this: {Path('images', 'run', 'report.html')}" in result.stdout
+    assert (tmp_path / "images" / "run" / "report.html").stat().st_size < 1_500_000
 
 
 @pytest.mark.parametrize("module", ["newfound", "newfound.cli"])

@@ -7,12 +7,15 @@ import time
 
 import pytest
 
-from newfound.progress import progress_bar, status
+from newfound import progress
+from newfound.progress import TimeLeft, in_words, status, step_bar, training_callback
 from newfound.training import ProgressEvent
 
 EVENT = ProgressEvent(
     step=32, n_steps=64, phase="pseudo-labels", loss=12.345, validation_accuracy=0.5, n_validation_labels=30
 )
+
+PHASES = ("starting", "finding neighbours", "looking for new classes", "compiling")
 
 CELL = """
 import numpy as np
@@ -50,29 +53,55 @@ def test_a_notebook_shows_one_line_that_is_written_over():
     errors = [m["content"] for m in messages if m["header"]["msg_type"] == "error"]
     assert errors == []
     shown = [m for m in messages if m["header"]["msg_type"] in ("display_data", "update_display_data")]
-    assert shown[0]["content"]["data"]["text/plain"] == "GM-DGM: compiling"
-    assert shown[-1]["content"]["data"]["text/plain"].startswith("GM-DGM: 100% · loss")
+    lines = [m["content"]["data"]["text/plain"] for m in shown]
+    assert lines[:4] == [f"GM-DGM: {phase}" for phase in PHASES]
+    assert lines[-1].startswith("GM-DGM: 100% · training · loss")
     assert len({m["content"]["transient"]["display_id"] for m in shown}) == 1
 
 
 def test_status_tells_phase_loss_and_validation():
-    assert status(EVENT) == "pseudo-labels · loss 12.35 · 50.0% of validation labels right"
-    few = status(EVENT._replace(n_validation_labels=12))
-    assert few == "pseudo-labels · loss 12.35 · 50.0% of validation labels right (from 12 labels only)"
-    assert status(EVENT._replace(phase="objective", validation_accuracy=float("nan"))) == "loss 12.35"
+    discovered = "pretraining on what was discovered · loss 12.35 · 50.0% of validation labels right"
+    assert status(EVENT) == discovered
+    assert status(EVENT._replace(n_validation_labels=12)) == f"{discovered} (from 12 labels only)"
+    assert status(EVENT._replace(phase="objective", validation_accuracy=float("nan"))) == "training · loss 12.35"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is told to go on."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_time_left_follows_from_the_steps_taken(clock):
+    left = TimeLeft()
+    assert left(0, 0) == left(10, 100) == ""  # nothing to go by
+    clock[0] = 20
+    assert left(30, 100) == " · about 70 s left"
+    assert left(100, 100) == ""
+    assert left(0, 50) == ""  # another job
+    assert [in_words(s) for s in (0.2, 89, 100, 3600, 9000)] == ["1 s", "89 s", "2 min", "60 min", "2 h"]
 
 
 @pytest.mark.parametrize(("verbose", "is_shown"), [(True, True), ("auto", False), (False, False)])
-def test_a_log_has_some_lines_if_asked_for(verbose, is_shown, monkeypatch):
+def test_a_log_has_a_line_now_and_then_if_asked_for(verbose, is_shown, monkeypatch, clock):
     stream = io.StringIO()  # no terminal
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress_bar(verbose, "GM-DGM") as callback:
-        for step in range(1, 101):
-            callback(EVENT._replace(step=step, n_steps=100))
-    assert len(stream.getvalue().splitlines()) == (11 if is_shown else 0)
+    with step_bar(verbose, "GM-DGM") as show:
+        for phase in PHASES:
+            show(0, 0, phase)
+            show(0, 0, phase)
+        callback = training_callback(show)
+        for step in range(1, 1001):
+            clock[0] += 0.1
+            callback(EVENT._replace(step=step, n_steps=1000, phase="objective"))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == (4 + 1 + 10 if is_shown else 0)
+    assert not is_shown or "about 90 s left" in lines[5]
 
 
-def test_a_terminal_shows_a_bar(monkeypatch):
+def test_a_terminal_shows_a_bar_with_phase_and_time_left(monkeypatch, clock):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -80,6 +109,11 @@ def test_a_terminal_shows_a_bar(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
-    with progress_bar("auto", "GM-DGM") as callback:
-        callback(EVENT)
+    monkeypatch.setenv("COLUMNS", "160")
+    with step_bar("auto", "GM-DGM") as show:
+        training_callback(show)(EVENT)
+        clock[0] = 30
+        training_callback(show)(EVENT._replace(step=48))
     assert "GM-DGM" in stream.getvalue()
+    assert "75% · pretraining on what was discovered" in stream.getvalue()
+    assert "about 30 s left" in stream.getvalue()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from newfound.wording import if_few_labels
+from newfound.wording import count, if_few_labels
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,18 @@ class Certainty(NamedTuple):
     p_new: np.ndarray  # the probability of all new classes together
 
 
+class Match(NamedTuple):
+    """What a predicted class is in truth."""
+
+    predicted: str
+    true_class: str  # most common in it
+    n_rows: int  # that are of it
+    n_all: int  # rows predicted so
+
+    def __str__(self) -> str:
+        return f"{self.predicted} is {self.true_class}: {self.n_rows:,} of {count(self.n_all, 'row')}"
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """A comparison of true classes with predicted ones."""
@@ -53,6 +65,17 @@ class Evaluation:
     def majority(self) -> np.ndarray:
         """For each predicted class, the position of the true class most common in it; −1 where it is empty."""
         return many_to_one(self.counts)
+
+    @property
+    def matches(self) -> list[Match]:
+        """The true class most common in each predicted class that has rows."""
+        sizes, majority = self.counts.sum(axis=0), self.majority
+        return [
+            Match(
+                str(self.predicted[k]), str(self.classes[majority[k]]), int(self.counts[majority[k], k]), int(sizes[k])
+            )
+            for k in np.flatnonzero(sizes)
+        ]
 
     @property
     def many_to_one(self) -> Accuracy:

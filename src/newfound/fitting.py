@@ -16,13 +16,13 @@ from newfound.discovery import Discovery, Selection, discover
 from newfound.discovery.selection import describe
 from newfound.fitted import Fitted, regime_of
 from newfound.inference import component_log_probabilities, component_probabilities, normed
-from newfound.initialisation import Assignment, Images, Rows
+from newfound.initialisation import Assignment, Images, Rows, feature_sets
 from newfound.labels import UNLABELLED, Labels
 from newfound.models import MODELS, Architecture, log_prior
 from newfound.models.likelihoods import LIKELIHOODS
 from newfound.parameters import Number, OneOf, Rule, Several
 from newfound.preprocessing import Preprocessing, check_feature_types, check_image_shape, decide, is_binary
-from newfound.progress import progress_bar
+from newfound.progress import Show, step_bar, training_callback
 from newfound.training import (
     Callback,
     RestartResult,
@@ -95,10 +95,11 @@ def fit_model(
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
     split = split_rows(labels.codes, p.validation_fraction, rng, groups)
-    with progress_bar(p.verbose, MODELS[model].title) as callback:
-        data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p)
+    with step_bar(p.verbose, MODELS[model].title) as show:
+        data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p, show)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
-        restarts = _train(architecture, data, labels, preprocessing.spread, seeds, callback, p)
+        show(0, 0, "compiling")
+        restarts = _train(architecture, data, labels, preprocessing.spread, seeds, training_callback(show), p)
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
     held_out = split[1][labels.is_labelled[split[1]]]
@@ -133,6 +134,7 @@ def _training_data(
     preprocessing: Preprocessing,
     seed: int,
     p: Parameters,
+    show: Show,
 ) -> tuple[TrainingData, Discovery | None]:
     """The rows with their classes, as many new ones as were asked for or are found; and what was discovered.
 
@@ -143,6 +145,9 @@ def _training_data(
     rows = rows_of(X, preprocessing, p.image_shape)
     found = None
     if labels.n_unlabelled and _discovers(model, p):
+        show(0, 0, "finding neighbours")
+        space = feature_sets(rows, p.config.initialisation, seed)
+        show(0, 0, "looking for new classes")
         found = discover(
             rows,
             labels.codes if is_open else labels.keep(split[0]).codes,
@@ -152,6 +157,7 @@ def _training_data(
             n_new=None if p.n_new == "auto" else int(p.n_new),
             uses_pu=None if p.pu_weight == "auto" else float(p.pu_weight) > 0,
             groups=groups,
+            space=space,
         )
         classes = Classes.of_fragments(labels.classes, found.group)
     else:

@@ -7,8 +7,9 @@ from sklearn.datasets import load_digits
 
 from newfound.auditing import Audit, HiddenClass
 from newfound.config import Config
+from newfound.descriptions import Description, Rule
 from newfound.evaluation import Certainty, evaluate
-from newfound.report.content import Calibration, ClassContent, Examples, LatentMap, ReportContent
+from newfound.report.content import Calibration, ClassContent, Disagreement, Examples, LatentMap, ReportContent
 from newfound.runs import Discovered
 
 ATTACK = "<script>alert(1)</script>"
@@ -35,7 +36,6 @@ def digits() -> ReportContent:
         component,
         labels,
         truth=truth.astype(str),
-        title="digits",
         source="digits",
         kind="images",
         image_shape=(8, 8),
@@ -68,7 +68,6 @@ def wide_table() -> ReportContent:
         component,
         labels,
         truth=truth,
-        title="har.parquet",
         source="har.parquet",
         kind="table",
         image_shape=None,
@@ -117,7 +116,6 @@ def mixed_table() -> ReportContent:
         component,
         labels,
         truth=None,
-        title=f"{CLOSER} & co.csv",
         source=f"{CLOSER} & co.csv",
         kind="table",
         image_shape=None,
@@ -153,13 +151,14 @@ def _content(
     probability = 0.4 + 0.6 * rng.beta(4, 0.6, len(X))
     shown: list[int] = []
     classes = [
-        _class(rng, X, name, c, class_of == i, labels, probability, shown, is_new=i >= n_known)
+        _class(rng, X, name, c, i, class_of == i, labels, probability, shown, is_new=i >= n_known)
         for i, (name, c) in enumerate(zip(names, owned, strict=True))
     ]
     on_map = rng.permutation(len(X))[:2000]
     flat = (X - X.mean(0)) @ np.linalg.eigh(np.cov(X.T))[1][:, -2:]
     evaluation = None if truth is None else _evaluation(rng, truth, predicted, probability, names, n_known)
     return ReportContent(
+        run="run",
         created="2025-01-02 03:04 UTC",
         model="GM-DGM",
         regime="semi-unsupervised",
@@ -180,10 +179,13 @@ def _content(
             flat[on_map, 1],
             row_ids[on_map],
             predicted[on_map],
+            probability[on_map] > 0.45,
+            predicted[on_map],
             probability[on_map],
             labels[on_map],
             None if truth is None else truth[on_map],
         ),
+        disagreements=[Disagreement(str(row_ids[i]), names[0], names[1], 0.9, 0 if i else None) for i in range(4)],
         history=_history(rng, has_validation=truth is not None),
         settings={"n_new": len(names) - n_known, "hidden_layer_sizes": [200, 200], "config": Config().to_json()},
         versions={"newfound": "0.2.0", "jax": "0.7.1", "numpy": "2.3.1", "python": "3.12.4"},
@@ -193,6 +195,16 @@ def _content(
         evaluation=evaluation,
         **say,
     )
+
+
+def large_table(n_rows: int = 10_000) -> ReportContent:
+    """The wide table on a map of as many rows as are asked for, with ids as long as those of files."""
+    content, rng = wide_table(), np.random.default_rng(3)
+    chosen = rng.integers(0, len(content.map.x), n_rows)
+    taken = {name: None if column is None else column[chosen] for name, column in vars(content.map).items()}
+    ids = np.array([f"subject-{i % 97:02d}/recording-{i:06d}" for i in range(n_rows)], object)
+    spread = {name: taken[name] + rng.normal(0, taken[name].std() / 8, n_rows) for name in ("x", "y")}
+    return replace(content, map=LatentMap(**taken | spread | {"row_ids": ids}), n_rows=n_rows)
 
 
 def _discovered(new: list[str], n_rows: int) -> Discovered:
@@ -223,7 +235,7 @@ def _audit(known: list[str], n_rows: int) -> Audit:
     return Audit(**found, n_rows=n_rows, n_labels=90, hidden=tuple(hidden), control="none seen", n_rows_hidden=n_rows)
 
 
-def _class(rng, X, name, components, chosen, labels, probability, shown, *, is_new) -> ClassContent:
+def _class(rng, X, name, components, i, chosen, labels, probability, shown, *, is_new) -> ClassContent:
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(-probability[rows])]
     first = len(shown)
@@ -241,11 +253,20 @@ def _class(rng, X, name, components, chosen, labels, probability, shown, *, is_n
         n_observed=int((labels == name).sum()),
         confidence=float(probability[rows].mean()) if has_rows else None,
         evidence=_evidence(len(rows)) if is_new and has_rows else None,
+        anchor=f"class-{i}",
+        n_unsure=0,
+        description=_description(name) if is_new and i % 2 else None,
         most_confident=first + np.arange(len(top)),
         lowest_confidence=first + len(top) + np.arange(len(bottom)),
         generated=generated,
         mean=mean,
     )
+
+
+def _description(name: str) -> Description:
+    rule = Rule("price > 40 and colour = <b>blue</b>", 0.96, 0.02, 0.97)
+    hints = (f"31% of {name} borders on “{ATTACK}”.",)
+    return Description(name, f"Rows of {name} cost 48.8.", None, (), rule, hints, "blue ones")
 
 
 def _evidence(n_rows: int) -> dict[str, float]:

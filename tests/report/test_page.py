@@ -1,5 +1,7 @@
 """The report: what it says, and that no name can break it."""
 
+import base64
+import io
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -7,17 +9,22 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from make_content import ATTACK, CASES, CLOSER
+from make_content import ATTACK, CASES, CLOSER, large_table
+from PIL import Image
 
 from newfound.auditing import hidden_sentence
 from newfound.evaluation import METRICS
-from newfound.report.cards import cards, deviations
-from newfound.report.charts import charts
+from newfound.report.cards import MAX_CARDS, N_FIRST, cards
+from newfound.report.charts import reliability, training, training_curves
 from newfound.report.confusion import confusion, metrics
+from newfound.report.feature_table import deviations
+from newfound.report.map_data import map_data
+from newfound.report.marks import marks
 from newfound.report.page import render
 from newfound.report.pictures import data_uri, limits
-from newfound.report.sentences import TERMINATION_MEANS, number, percent, squeeze, summary, temperature
-from newfound.runs import headline, sentences
+from newfound.report.sentences import TERMINATION_MEANS, number, percent, squeeze, temperature
+from newfound.report.svg import Axis
+from newfound.runs import answer, sentences
 
 
 class Page(HTMLParser):
@@ -47,10 +54,34 @@ def parsed(pages):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_class_has_a_card_with_its_name(case, contents, parsed):
-    for content_class in contents[case].classes:
-        assert " ".join(content_class.name.split()) in parsed[case].text
-    assert len(parsed[case].all("article")) == len(contents[case].classes)
+def test_every_class_with_rows_is_there_once_and_the_largest_comes_first(case, contents, parsed):
+    content, shown = contents[case], cards(contents[case])
+    new = shown.new + shown.more_new
+    assert {card.name for card in new} == {c.name for c in content.classes if c.is_new and c.n_discovered > 1}
+    assert [card.name for card in shown.known] == [c.name for c in content.known]
+    sizes = [card.n_rows for card in new]
+    assert sizes == sorted(sizes, reverse=True)
+    assert min(sizes) > 1
+    assert len(parsed[case].all("article")) == len(shown.new) <= MAX_CARDS
+    assert shown.first == new[:N_FIRST]
+    anchors = [attributes["id"] for _, attributes in parsed[case].tags if attributes.get("id", "").startswith("class-")]
+    assert len([anchor for anchor in anchors if not anchor.endswith("-name")]) == len(new) + len(shown.known)
+    for card in new:
+        assert " ".join(card.name.split()) in parsed[case].text
+
+
+def test_ten_thousand_rows_are_less_than_one_and_a_half_megabytes():
+    assert len(render(large_table(10_000)).encode()) < 1_500_000
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_contents_lead_to_sections_and_nothing_is_empty(case, pages, parsed):
+    links = [link["href"] for link in parsed[case].all("a")]
+    ids = {f"#{attributes['id']}" for _, attributes in parsed[case].tags if "id" in attributes}
+    assert set(links) <= ids
+    sections = [f"#{section['id']}" for section in parsed[case].all("section")]
+    assert [link for link in links if link in sections][: len(sections)] == sections
+    assert not re.search(r"<(p|h\d|tbody|ul|ol|dl|figure)( [^>]*)?>\s*</", pages[case])
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -65,10 +96,13 @@ def test_nothing_is_loaded_from_anywhere(case, pages, parsed):
 
 @pytest.mark.parametrize("case", CASES)
 def test_names_cannot_become_code(case, parsed):
-    """The only scripts are the charts' data, plotly and our own; the only images are those of the rows."""
+    """The only scripts are the map's data, the map and the page's own; the only images are those of the rows."""
     scripts = parsed[case].all("script")
     assert [script.get("type", "") for script in scripts] == ["application/json", "", ""]
-    assert all(image["src"].startswith("data:image/png;base64,") for image in parsed[case].all("img"))
+    assert all(
+        image["src"].startswith(("data:image/png;base64,", "data:image/jpeg;base64,"))
+        for image in parsed[case].all("img")
+    )
     assert not any(name.startswith("on") for _, attributes in parsed[case].tags for name in attributes)
 
 
@@ -93,15 +127,17 @@ def test_the_same_content_gives_the_same_page(contents, pages):
 
 
 def test_half_a_character_is_no_reason_to_fail(contents):
-    assert "?" in render(replace(contents["mixed-table"], title="caf\udce9"))
+    assert "?" in render(replace(contents["mixed-table"], source="caf\udce9"))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_number_of_new_classes_is_the_first_thing_said(case, contents, parsed):
-    found, text = contents[case].discovered, parsed[case].text
-    assert text.index(headline(found)) < text.index("Probably yes")
-    assert all(sentence in text for sentence in map(" ".join, map(str.split, sentences(found))))
-    assert f"{found.n_new} new classes (could be {found.n_new - 1} to {found.n_new + 1})" in text
+def test_the_answer_is_the_first_thing_said(case, contents, parsed):
+    content, text = contents[case], parsed[case].text
+    said = answer(content.discovered, content.classes, content.audit, content.selection)
+    first = f"{said.found}; {said.reason}: {said.advice}."
+    assert first == str(said)
+    assert text.index(first) < text.index("newfound suggest") < text.index("Probably yes")
+    assert all(sentence in text for sentence in map(" ".join, map(str.split, sentences(content.discovered))))
     assert "Found on the graph of neighbours. 37 rows (" in text
 
 
@@ -116,61 +152,80 @@ def test_every_new_class_tells_the_labels_it_lacks(contents, parsed):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_audit_comes_first_with_every_class_that_was_hidden(case, contents, parsed):
+def test_the_audit_tells_every_class_that_was_hidden(case, contents, parsed):
     audit, text = contents[case].audit, parsed[case].text
-    assert text.index("Probably yes: about 5 kinds of rows (4–6)") < text.index(
-        " ".join(summary(contents[case]).split())
-    )
+    assert "Probably yes: about 5 kinds of rows (4–6)" in text
     shown = [attributes["title"] for attributes in parsed[case].all("li") if "title" in attributes]
     assert shown[: len(audit.hidden)] == [hidden_sentence(hidden) for hidden in audit.hidden]
     assert "12 labels only" in text
-    assert "Are there classes nobody" not in render(replace(contents[case], audit=None))
+    without = render(replace(contents[case], audit=None))
+    assert "Are there classes nobody" not in without
+    assert "no known class was hidden to check it: nothing says how far to trust this" in " ".join(
+        Page(without).text.split()
+    )
 
 
-def test_summary_says_what_went_in_and_what_was_found(contents):
-    content = contents["digits"]
-    text = summary(content)
-    assert "1,797 rows" in text
-    assert f"{content.n_labelled:,}" in text
-    assert "5 known classes" in text
-    assert "5 new classes" in text
-    assert "1 more new class stayed empty" in text
-    assert "4 labels (2%) disagree with the prediction" in text
+def test_a_description_is_told_with_its_rule_and_its_name_is_a_suggestion(contents, parsed):
+    text = parsed["mixed-table"].text
+    assert "Rule price > 40 and colour = <b>blue</b>: 96% of its rows, 2% of all others." in text
+    assert "A name could be blue ones ; this is only a suggestion." in text
+    assert "On average " in text  # of the class that has none
 
 
-def test_summary_explains_every_termination_condition(contents):
+def test_commands_are_ready_to_be_copied(contents, pages):
+    commands = re.findall(r'data-copy="([^"]*)"', pages["digits"])
+    largest, closest = contents["digits"].new[0], " ".join(contents["digits"].discovered.closest)
+    named = f"&#39;{largest.name}=blue ones&#39;" if largest.description else f"{largest.name}=…"
+    assert commands[:5] == [
+        f"newfound name run/ {named}",
+        f"newfound merge run/ {closest}",
+        "newfound suggest run/ --rows 50",
+        "newfound label run/ labels.csv",
+        "newfound refit run/ --out run2/",
+    ]
+
+
+def test_every_termination_condition_is_explained(contents):
     from newfound.training import Termination
 
     assert TERMINATION_MEANS.keys() == {str(condition) for condition in Termination}
     for condition, meaning in TERMINATION_MEANS.items():
-        assert meaning in summary(replace(contents["digits"], termination_condition=condition))
+        assert meaning in Page(render(replace(contents["digits"], termination_condition=condition))).text
 
 
 def test_no_labels_no_new_classes_and_no_history_still_make_a_page(contents):
     content = contents["digits"]
     only_new = [replace(c, is_new=True) for c in content.classes]
-    page = Page(render(replace(content, classes=only_new, n_labelled=0, history={}, log=[], calibration=None)))
+    found = replace(content.discovered, has_labels=False)
+    nothing = {"n_labelled": 0, "history": {}, "log": [], "calibration": None, "audit": None}
+    page = Page(render(replace(content, classes=only_new, discovered=found, **nothing)))
     assert "none of them labelled" in page.text
+    assert "no row has a label: nothing says how far to trust this" in page.text
     assert "This run has no training history" in page.text
     assert "Calibration Not available" in page.text
     only_known = [c for c in content.classes if not c.is_new]
-    assert "No row was assigned to a new class" in Page(render(replace(content, classes=only_known))).text
+    page = Page(render(replace(content, classes=only_known)))
+    assert "No row was assigned to a new class" in page.text
+    assert "5 known classes, no new class" in page.text
+
+
+def by_name(content):
+    return {c.name: c for c in content.classes}
 
 
 def test_features_of_a_card_are_those_furthest_from_the_mean(contents):
     content = contents["wide-table"]
-    for card, c in zip(cards(content), content.classes, strict=True):
-        if c.n_rows:
-            far = np.abs((c.mean - content.feature_mean) / content.feature_std)
-            names = [content.feature_names[i] for i in np.argsort(-far)[:8]]
-            assert [feature.name for feature in card.table.features] == names
-            assert len(card.table.columns) == len(card.table.features[0].values)
+    for card in cards(content).new:
+        far = np.abs((by_name(content)[card.name].mean - content.feature_mean) / content.feature_std)
+        names = [content.feature_names[i] for i in np.argsort(-far)[:8]]
+        assert [feature.name for feature in card.table.features] == names
+        assert len(card.table.columns) == len(card.table.features[0].values)
 
 
 def test_a_feature_that_never_varies_sets_nothing_apart(contents):
     content = contents["mixed-table"]
-    for card, c in zip(cards(content), content.classes, strict=True):
-        assert deviations(content, c)[content.feature_names.index("const")] == 0
+    for card in cards(content).new:
+        assert deviations(content, by_name(content)[card.name])[content.feature_names.index("const")] == 0
         assert "const" not in [feature.name for feature in card.table.features]
 
 
@@ -205,22 +260,32 @@ def test_numbers_that_rest_on_few_labels_say_so(contents, parsed):
     few = replace(content.calibration, bin_rows=np.array([0] * 9 + [12]))
     page = Page(render(replace(content, calibration=few)))
     assert "not trained on (from 12 labels only)." in page.text
+    assert "share predicted right (from 12 labels only)" in page.text
     assert "validation labels of known classes (from 12 labels only)." in page.text
     assert "fitted on these same labels. So few labels say little" in page.text
     fewer = replace(content.calibration, bin_rows=np.array([0] * 9 + [9]))
     assert "network's own: to correct them takes 10 validation labels." in temperature(fewer)
-    drawn = charts(replace(content, calibration=few))["calibration"]
-    assert drawn["layout"]["yaxis"]["title"]["text"] == "accuracy (from 12 labels only)"
 
 
 def test_every_term_of_the_loss_has_its_printed_name(contents):
     from newfound.training import TERM_NAMES
 
-    drawn = charts(contents["digits"])
-    names = [trace["name"] for trace in drawn["terms"]["data"]]
+    curves = training_curves(contents["digits"].history)
     expected = ("kl_z", "kl_y", "cross_entropy", "pu_loss")
-    assert names == [TERM_NAMES[name] for name in expected]
-    assert drawn["loss"]["data"][0]["name"] == TERM_NAMES["loss"]
+    assert list(curves["Other terms of the loss"]) == [TERM_NAMES[name] for name in expected]
+    assert next(iter(curves["Loss and reconstruction error"])) == TERM_NAMES["loss"]
+
+
+def test_every_chart_has_words_on_its_axes(contents):
+    drawn = [panel.svg for panel in training(contents["digits"].history)] + [
+        reliability(contents["digits"].calibration)
+    ]
+    assert len(drawn) == 5
+    for svg in drawn:
+        words = re.findall(r'<text class="axis-title"[^>]*>([^<]+)<', svg)
+        assert len(words) == 2
+        assert "nan" not in svg
+    assert Axis("x", -0.03, 1.03, ".0%").ticks == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
 def test_the_whole_configuration_is_shown(contents, parsed):
@@ -228,16 +293,39 @@ def test_the_whole_configuration_is_shown(contents, parsed):
         assert all(name in parsed["digits"].text for name in part)
 
 
-def test_map_shows_each_row_once_and_new_classes_by_shape(contents):
+def unpacked(column):
+    kind = {"Uint8Array": "<u1", "Uint16Array": "<u2", "Uint32Array": "<u4"}[column["type"]]
+    return np.frombuffer(base64.b64decode(column["bytes"]), kind)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_map_holds_each_row_once_with_its_class_place_and_probability(case, contents):
+    content, data = contents[case], map_data(contents[case])
+    rows, column = content.map, {name: unpacked(stored) for name, stored in data["columns"].items()}
+    assert {len(values) for values in column.values()} == {len(rows.x)}
+    groups = np.array([group["name"] for group in data["groups"]], object)
+    shown = {c.name for c in (*content.known, *content.new)}
+    is_class = rows.is_sure & np.array([name in shown for name in rows.discovered])
+    assert (groups[column["group"]] == np.where(is_class, rows.discovered, "not sure")).all()
+    assert np.corrcoef(column["x"], rows.x)[0, 1] > 0.9999
+    assert np.abs(column["probability"] / 255 - rows.probability).max() <= 0.5 / 255
+    assert [data["names"][i] for i in column["label"]] == rows.observed.tolist()
+    assert data["ids"] == [str(row_id) for row_id in rows.row_ids]
+
+
+def test_ids_that_count_on_are_stored_as_their_first(contents):
+    content = contents["digits"]
+    rows = replace(content.map, row_ids=np.arange(7, 7 + len(content.map.x)))
+    assert map_data(replace(content, map=rows))["ids"] == {"first": 7}
+
+
+def test_known_classes_are_round_and_grey_and_no_two_look_alike(contents):
     for content in contents.values():
-        traces = charts(content)["map"]["data"]
-        assert sum(len(trace["x"]) for trace in traces) == len(content.map.x)
-        is_round = {
-            c.name: t["marker"]["symbol"].startswith("circle") for c, t in zip(content.classes, traces, strict=True)
-        }
-        assert is_round == {c.name: not c.is_new for c in content.classes}
-        looks = [(t["marker"]["symbol"], t["marker"]["color"]) for t in traces]
-        assert len(set(looks)) == len(looks)
+        looks = marks(content)
+        assert all(
+            (mark.shape in ("circle", "ring")) == (not by_name(content)[name].is_new) for name, mark in looks.items()
+        )
+        assert len(set(looks.values())) == len(looks)
 
 
 @pytest.mark.parametrize(
@@ -255,15 +343,11 @@ def test_limits_of_images(X, expected):
 
 @pytest.mark.parametrize("shape", [(4, 6), (4, 6, 1), (4, 6, 3), (4, 6, 4), (4, 6, 2), (300, 200)])
 def test_images_of_every_shape_become_pngs(shape):
-    import base64
-    import io
-
-    from PIL import Image
-
     uri = data_uri(np.linspace(0, 1, int(np.prod(shape))), shape, (0, 1))
     image = Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1])))
     assert image.height / image.width == pytest.approx(shape[0] / shape[1], rel=0.02)
-    assert max(image.size) <= 128
+    assert max(image.size) <= 72
+    assert image.format == ("JPEG" if shape == (300, 200) else "PNG")
 
 
 @pytest.mark.parametrize(

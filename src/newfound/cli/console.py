@@ -42,12 +42,12 @@ def print_json(content: Any) -> None:
     typer.echo(json.dumps(content))
 
 
-def print_audit(console: "Console", found: "Audit") -> None:
-    """The answer first, in bold."""
+def print_audit(console: "Console", found: "Audit", style: str = "bold") -> None:
+    """The answer first, in bold where nothing else is."""
     from newfound.auditing import sentences
 
     first, *others = sentences(found)
-    console.print(first, style="bold", markup=False, soft_wrap=True)
+    console.print(first, style=style, markup=False, soft_wrap=True)
     for sentence in others:
         console.print(sentence, markup=False, soft_wrap=True)
 
@@ -60,12 +60,13 @@ def status_line(console: "Console", first: str) -> Iterator[Callable[[str], None
 
 
 def listener_on(console: "Console") -> "Listener":
-    """Stages as faint lines on a terminal (a status line would be in the way of the progress bar), notes in yellow."""
+    """Stages as faint lines on standard error (a status line would be in the way of the bar), notes in yellow."""
     from newfound.runs import Listener
 
+    beside = console_for(as_json=True)
+
     def stage(text: str) -> None:
-        if console.is_terminal:
-            console.print(f"{text} …", style="dim")
+        beside.print(f"{text} …", style="dim", markup=False)
 
     return Listener(stage, lambda text: console.print(f"note: {text}", style="yellow", markup=False))
 

@@ -116,6 +116,7 @@ def _settings(n_new: str, epochs: str, n_init: int, seed: int, likelihood: str, 
         "random_state": seed,
         "likelihood": likelihood,
         "config": Config().replace(min_std=min_std),
+        "verbose": True,  # in a pipe, too: a line now and then
     }
 
 

@@ -60,21 +60,24 @@ def evaluate(
     label: Annotated[str | None, typer.Option(help="The column that holds the true classes.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the predictions of a run with true classes; every metric has its exact name.
+    """Compare the predictions of a run with true classes: which new class is which, and every metric.
 
     Example: `newfound evaluate run/ test.csv --label species`
     """
-    from newfound.runs import evaluate_file, open_run
+    from newfound.runs import evaluate_file, open_run, which_is_which
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "predicting"):
         opened = open_run(run)
         keep_compiled_programs()
         evaluation = evaluate_file(opened, source, label)
+        matches = which_is_which(evaluation, opened.class_map)
     if as_json:
-        print_json(_as_json(evaluation))
-    else:
-        console.print(_metrics_table(evaluation))
+        print_json(_as_json(evaluation) | {"new_classes": [match._asdict() for match in matches]})
+        return
+    for match in matches:
+        console.print(str(match), markup=False, soft_wrap=True)
+    console.print(_metrics_table(evaluation))
 
 
 def _as_json(evaluation: "Evaluation") -> dict[str, Any]:

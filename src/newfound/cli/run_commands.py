@@ -41,7 +41,7 @@ def report(run: RunArgument) -> None:
 
 
 def info(run: RunArgument, as_json: AsJson = False) -> None:
-    """Show what a run holds: data, settings, classes.
+    """Show the answer of a run: its classes, how far to trust them, how the data were read.
 
     Example: `newfound info run/`
     """
@@ -51,36 +51,36 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
     with clear_errors():
         opened = open_run(run)
         if as_json:
-            print_json(opened.description | _audit(opened) | _classes(opened) | _acts(opened))
+            answer = {"answer": str(opened.answer)}
+            print_json(answer | opened.description | _audit(opened) | _classes(opened) | _acts(opened))
             return
+        print_summary(console, opened)
         about = opened.description
         lines = [
             f"{about['source']}: {about['n_rows']:,} rows, {about['n_labelled']:,} labelled",
-            f"fitted {about['created']} by newfound {about['newfound']}: {about['command']}",
             *(f"· {sentence}" for sentence in about["log"]),
             *_decided(opened),
+            f"Fitted {about['created']} by newfound {about['newfound']}: {about['command']}",
         ]
         for line in lines:
             console.print(line, markup=False, soft_wrap=True)
-        print_summary(console, opened)
 
 
 def summary_of(run: "Run") -> dict[str, Any]:
     """A run in a few numbers, for machines."""
-    about = {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder)}
+    about = {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder), "answer": str(run.answer)}
     return about | _audit(run) | _classes(run) | _acts(run)
 
 
 def print_summary(console: "Console", run: "Run") -> None:
-    """A run in a few numbers, for people."""
-    from newfound.runs import headline, sentences
+    """A run in a few numbers, for people; the answer first."""
+    from newfound.runs import sentences
 
-    found = run.discovered
-    console.print(headline(found), style="bold")
-    for sentence in sentences(found):
+    console.print(str(run.answer), style="bold", markup=False, soft_wrap=True)
+    for sentence in sentences(run.discovered):
         console.print(sentence, markup=False, soft_wrap=True)
     if run.audit is not None:
-        print_audit(console, run.audit)
+        print_audit(console, run.audit, style="")
     console.print(_class_table(run.classes))
     _print_descriptions(console, run)
     about = run.description

@@ -3,18 +3,24 @@
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from newfound.data import Dataset
+from newfound.data.schema import pixel_names
 from newfound.evaluation import Evaluation
 from newfound.experiments.baselines import BASELINES
 from newfound.experiments.component_scores import evaluate_task, predicted
 from newfound.experiments.experiment import fit_method
 from newfound.experiments.tasks import Task, split_rows, task_of
 from newfound.labels import Labels
+from newfound.report import write_report
+from newfound.runs import Origin, Run, check_out, write_run
+from newfound.runs.new_run import audit_of
+from newfound.runs.writing import write_audit
 from newfound.wording import count
 
 if TYPE_CHECKING:
@@ -99,6 +105,32 @@ def draw(task: Task, outcomes: Mapping[str, Outcome], folder: Path) -> list[Path
     for name, picture in pictures.items():
         picture.savefig(folder / name)
     return [folder / name for name in pictures]
+
+
+def write_demo_run(task: Task, model: Any, folder: Path) -> Path:
+    """A run of the task, as `newfound fit` writes one, with its audit and its report; the report's path."""
+    dataset = demo_dataset(task)
+    origin = Origin("digits", "newfound demo")
+    check_out(folder, replace=True)
+
+    def finish(run: Run) -> None:
+        write_audit(run.folder, audit_of(model, replace(dataset, image_shape=None), task.labels.observed()))
+        write_report(run)
+
+    return write_run(folder, model, dataset, origin, observed=task.labels, finish=finish).folder / "report.html"
+
+
+def demo_dataset(task: Task) -> Dataset:
+    """The rows of a task as a reader of images would give them."""
+    return Dataset(
+        X=task.X.astype(np.float32),
+        labels=task.all_labels,
+        feature_names=pixel_names(IMAGE_SHAPE),
+        row_ids=np.arange(len(task.X)),
+        kind="images",
+        image_shape=IMAGE_SHAPE,
+        log=[f"{len(task.X):,} images of 8 × 8 pixels, from scikit-learn; labels of 5 to 9 were hidden on purpose."],
+    )
 
 
 def _confusion_matrices(task: Task, outcomes: Mapping[str, Outcome]) -> "Figure":

@@ -1,43 +1,37 @@
 """From a run folder to the content of its report; nothing is computed here that the run does not hold."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from newfound.report.content import Calibration, ClassContent, Examples, LatentMap, ReportContent
-from newfound.runs.class_summaries import ClassSummary
+from newfound.report.content import Calibration, ClassContent, Disagreement, Examples, LatentMap, ReportContent
 from newfound.runs.columnar import Columns
 from newfound.runs.folder import Run
+from newfound.runs.predictions import surest_disagreements
 from newfound.runs.scoring import evaluate_run
+
+MAX_DISAGREEMENTS = 24
+AS_STORED = ("source", "created", "regime", "termination_condition", "n_rows", "n_labelled", "n_disagreements")
 
 
 def content_of(run: Run) -> ReportContent:
     """Everything the report of a run shows."""
     table, stored, about, schema = run.predictions, run.examples, run.description, run.schema
-    as_stored = (
-        "source",
-        "created",
-        "regime",
-        "termination_condition",
-        "n_rows",
-        "n_labelled",
-        "n_disagreements",
-    )
     return ReportContent(
-        **{name: about[name] for name in (*as_stored, "log", "settings", "command")},
+        **{name: about[name] for name in (*AS_STORED, "log", "settings", "command")},
+        run=run.name,
         discovered=run.discovered,
         selection=about.get("selection"),
-        title=f"What newfound learned from {about['source']}",
         model=about["model_title"],
         kind=schema.kind,
         image_shape=schema.image_shape,
         feature_names=list(schema.feature_names),
         feature_mean=stored["feature_mean"],
         feature_std=stored["feature_std"],
-        classes=_classes(run.classes, stored),
+        classes=_classes(run, table, stored),
         examples=_examples(table, stored),
         map=_map(table, stored),
+        disagreements=_disagreements(table, stored),
         history=run.history,
         versions=about["versions"] | {"newfound": about["newfound"]},
         calibration=_calibration(about["calibration"]),
@@ -46,8 +40,10 @@ def content_of(run: Run) -> ReportContent:
     )
 
 
-def _classes(summaries: Sequence[ClassSummary], stored: Columns) -> list[ClassContent]:
-    position = {int(row): i for i, row in enumerate(stored["shown"])}
+def _classes(run: Run, table: Columns, stored: Columns) -> list[ClassContent]:
+    position = _positions(stored)
+    descriptions = {description.name: description for description in run.descriptions}
+    unsure = table["discovered_class"][~table["is_sure"].astype(bool)]
 
     def positions(rows: np.ndarray) -> np.ndarray:
         return np.array([position[int(row)] for row in rows if row >= 0], dtype=int)
@@ -55,13 +51,21 @@ def _classes(summaries: Sequence[ClassSummary], stored: Columns) -> list[ClassCo
     return [
         ClassContent(
             **vars(summary),
+            anchor=f"class-{i}",
+            n_unsure=int((unsure == summary.name).sum()),
             most_confident=positions(stored["prototypes"][i]),
             lowest_confidence=positions(stored["lowest_confidence"][i]),
             generated=stored["generated"][i],
             mean=stored["class_mean"][i],
+            description=descriptions.get(summary.name),
         )
-        for i, summary in enumerate(summaries)
+        for i, summary in enumerate(run.classes)
     ]
+
+
+def _positions(stored: Columns) -> dict[int, int]:
+    """From the number of a row to its position among those shown."""
+    return {int(row): i for i, row in enumerate(stored["shown"])}
 
 
 def _examples(table: Columns, stored: Columns) -> Examples:
@@ -82,11 +86,27 @@ def _map(table: Columns, stored: Columns) -> LatentMap:
         x=stored["map"][:, 0],
         y=stored["map"][:, 1],
         row_ids=table["row_id"][rows],
+        discovered=table["discovered_class"][rows],
+        is_sure=table["is_sure"][rows].astype(bool),
         predicted=table["class"][rows],
         probability=table["probability"][rows],
         observed=table["observed_label"][rows],
         truth=table["true_class"][rows] if "true_class" in table else None,
     )
+
+
+def _disagreements(table: Columns, stored: Columns) -> list[Disagreement]:
+    position = _positions(stored)
+    return [
+        Disagreement(
+            row_id=str(table["row_id"][row]),
+            label=str(table["observed_label"][row]),
+            predicted=str(table["class"][row]),
+            probability=float(table["probability"][row]),
+            position=position.get(int(row)),
+        )
+        for row in surest_disagreements(table, MAX_DISAGREEMENTS)
+    ]
 
 
 def _calibration(stored: dict[str, Any] | None) -> Calibration | None:

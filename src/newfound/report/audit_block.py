@@ -1,4 +1,4 @@
-"""What the first screen says of the classes that nobody labelled."""
+"""How far to trust the answer: known classes that were hidden, a control, and what simpler methods reach."""
 
 from typing import NamedTuple
 
@@ -17,6 +17,14 @@ class Line(NamedTuple):
     is_found: bool
 
 
+class Baseline(NamedTuple):
+    """What a simpler method makes of the same hidden classes."""
+
+    title: str
+    f1: str
+    n_classes: str
+
+
 class AuditBlock(NamedTuple):
     """The answer, then how far to trust it."""
 
@@ -24,6 +32,8 @@ class AuditBlock(NamedTuple):
     trust: str
     lines: list[Line]
     notes: str
+    baselines: list[Baseline]
+    about_baselines: list[str]
 
 
 def audit_block(audit: Audit) -> AuditBlock:
@@ -31,7 +41,8 @@ def audit_block(audit: Audit) -> AuditBlock:
     said = trust(audit)
     lines = [_line(hidden) for hidden in audit.hidden]
     first, others = (said[0], said[1 + len(lines) :]) if lines else ("", said)
-    return AuditBlock(headline(audit), f"{first.removesuffix('.')}:", lines, " ".join([*others, *audit.notes]))
+    notes = " ".join([*others, *audit.notes])
+    return AuditBlock(headline(audit), first and f"{first.removesuffix('.')}:", lines, notes, *_baselines(audit))
 
 
 def _line(hidden: HiddenClass) -> Line:
@@ -45,3 +56,12 @@ def _line(hidden: HiddenClass) -> Line:
         sentence=hidden_sentence(hidden),
         is_found=hidden.is_found,
     )
+
+
+def _baselines(audit: Audit) -> tuple[list[Baseline], list[str]]:
+    """What an audit holds of simpler methods, where it holds any."""
+    from newfound import auditing
+
+    tried = getattr(audit, "baselines", ())
+    say = getattr(auditing, "baseline_sentences", lambda audit: [])
+    return [Baseline(one.title, percent(one.f1), f"{one.n_classes:g}") for one in tried], list(say(audit))

@@ -1,64 +1,18 @@
-"""What the card of each class shows: images of its rows, or the features that set it apart."""
+"""What is shown of each class: new ones as cards, known ones and the smallest new ones as lines of a table."""
 
-import math
 from typing import NamedTuple
 
-import numpy as np
-
-from newfound.report.content import ClassContent, Examples, ReportContent
+from newfound.report.content import ClassContent, Disagreement, ReportContent
+from newfound.report.feature_table import FeatureTable, feature_table, in_a_line
 from newfound.report.marks import Mark, marks
-from newfound.report.pictures import data_uri, limits
-from newfound.report.sentences import number, percent
+from newfound.report.sentences import percent
+from newfound.report.strips import Picture, Strip, Studio
 from newfound.runs.discovered import evidence_sentence
+from newfound.wording import FEW_LABELS, count
 
-N_FEATURES = 8
-MIN_DEVIATION = 0.05  # below, it would be written as 0.0 SD
-N_MOST_CONFIDENT, N_LOWEST_CONFIDENCE, N_GENERATED = 3, 3, 2  # columns of a table; images are all shown
-
-
-class Picture(NamedTuple):
-    """An image with what is said below it."""
-
-    uri: str
-    alt: str
-    row_id: str = ""
-    probability: str = ""
-    note: str = ""  # the observed label, where the model disagrees with it
-
-
-class Strip(NamedTuple):
-    """A line of pictures."""
-
-    title: str
-    pictures: list[Picture]
-
-
-class Feature(NamedTuple):
-    """One feature that sets a class apart, and its values in the rows shown."""
-
-    name: str
-    deviation: float  # of the class mean from the overall mean, in overall standard deviations
-    width: float  # of its bar, in percent of the half chart
-    class_mean: str
-    overall_mean: str
-    values: list[str]
-
-
-class Column(NamedTuple):
-    """A row of the data that became a column of the card's table, or a generated one."""
-
-    head: str
-    probability: str
-    note: str
-    starts_group: bool
-
-
-class FeatureTable(NamedTuple):
-    """Features down, rows across: whoever reads a line compares the class, all rows and single rows at once."""
-
-    groups: list[tuple[str, int]]  # title and number of columns
-    columns: list[Column]
-    features: list[Feature]
+MAX_CARDS = 12  # further new classes are lines of a table
+N_FIRST = 5  # new classes on the first screen,
+N_ROOMY = 2  # of which so few leave room to say more
 
 
 class Card(NamedTuple):
@@ -68,113 +22,92 @@ class Card(NamedTuple):
     name: str
     is_new: bool
     mark: Mark
-    n_rows: int
-    n_discovered: int
+    n_rows: int  # discovered as it
+    n_unsure: int
     share: str
-    bar: float  # in percent of the largest class
     confidence: str
     n_observed: int
-    components: str
+    few: str  # said beside what rests on its labels, where these are few
+    found_again: str  # of a known class, once it was hidden
+    found_width: float
+    sentence: str  # what it is
+    suggested: str  # a name for it, as a suggestion
+    rule: str
+    hints: tuple[str, ...]
     evidence: str  # why a new class is thought to be one
+    pictures: list[Picture]
     strips: list[Strip]
     table: FeatureTable | None
 
 
-def cards(content: ReportContent) -> list[Card]:
-    mark_of = marks(content.classes)
-    largest = max((c.n_rows for c in content.classes), default=0)
-    black_white = limits(content.examples.X)
-    return [
-        Card(
-            anchor=f"class-{i}",
-            name=c.name.strip() or "(no name)",
-            is_new=c.is_new,
-            mark=mark_of[c.name],
-            n_rows=c.n_rows,
-            n_discovered=c.n_discovered,
-            share=percent(c.n_rows / content.n_rows) if content.n_rows else "–",
-            bar=round(100 * c.n_rows / max(largest, 1), 1),
-            confidence=percent(c.confidence),
-            n_observed=c.n_observed,
-            components=", ".join(map(str, c.components)) or "none",
-            evidence=evidence_sentence(c.evidence),
-            strips=_strips(content, c, black_white) if content.image_shape else [],
-            table=_table(content, c) if not content.image_shape and c.n_rows else None,
-        )
-        for i, c in enumerate(content.classes)
-    ]
+class Doubt(NamedTuple):
+    """A label that may be wrong."""
+
+    row_id: str
+    label: str
+    predicted: str
+    probability: str
+    picture: Picture | None
 
 
-def _strips(content: ReportContent, c: ClassContent, black_white: tuple[float, float]) -> list[Strip]:
-    assert content.image_shape is not None
-    shape, rows = content.image_shape, content.examples
+class Cards(NamedTuple):
+    """Every class once: as a card, or as a line."""
 
-    def image_of(at: int) -> Picture:
-        probability = percent(rows.probability[at])
-        alt = f"row {rows.row_ids[at]}, predicted as {c.name} with probability {probability}"
-        uri = data_uri(rows.X[at], shape, black_white)
-        return Picture(uri, alt, str(rows.row_ids[at]), probability, _disagreement(rows, at))
-
-    generated = [
-        Picture(data_uri(row, shape, black_white), f"generated example {i} of {c.name}")
-        for i, row in enumerate(c.generated, start=1)
-    ]
-    strips = [
-        Strip("Most confident", [image_of(at) for at in c.most_confident]),
-        Strip("Lowest confidence", [image_of(at) for at in c.lowest_confidence]),
-        Strip("Generated by the model", generated),
-    ]
-    return [strip for strip in strips if strip.pictures]
+    first: list[Card]  # new, on the first screen; they are among the cards below
+    new: list[Card]
+    more_new: list[Card]
+    known: list[Card]
+    doubts: list[Doubt]
+    is_roomy: bool  # whether the first screen has room for all that is said of its classes
 
 
-def _table(content: ReportContent, c: ClassContent) -> FeatureTable:
-    confident, doubtful = c.most_confident[:N_MOST_CONFIDENT], c.lowest_confidence[:N_LOWEST_CONFIDENCE]
-    generated = c.generated[:N_GENERATED]
-    shown = np.vstack([content.examples.X[confident], content.examples.X[doubtful], generated]).astype(float)
-    groups = [("most confident", len(confident)), ("lowest confidence", len(doubtful)), ("generated", len(generated))]
-    columns = [
-        *(_column(content.examples, at, i == 0) for rows in (confident, doubtful) for i, at in enumerate(rows)),
-        *(Column(f"{i + 1}", "", "", i == 0) for i in range(len(generated))),
-    ]
-    return FeatureTable([group for group in groups if group[1]], columns, _features(content, c, shown))
+def cards(content: ReportContent) -> Cards:
+    studio = Studio(content) if content.image_shape else None
+    mark_of = marks(content)
+    new = [_card(content, c, mark_of[c.name], studio, has_details=i < MAX_CARDS) for i, c in enumerate(content.new)]
+    known = [_card(content, c, mark_of[c.name], studio, has_details=False) for c in content.known]
+    doubts = [_doubt(one, studio) for one in content.disagreements]
+    return Cards(new[:N_FIRST], new[:MAX_CARDS], new[MAX_CARDS:], known, doubts, len(new) <= N_ROOMY)
 
 
-def _column(rows: Examples, at: int, starts_group: bool) -> Column:
-    return Column(str(rows.row_ids[at]), percent(rows.probability[at]), _disagreement(rows, at), starts_group)
+def _card(content: ReportContent, c: ClassContent, mark: Mark, studio: Studio | None, *, has_details: bool) -> Card:
+    told = c.description
+    share = _found_share(content, c)
+    return Card(
+        anchor=c.anchor,
+        name=c.name.strip() or "(no name)",
+        is_new=c.is_new,
+        mark=mark,
+        n_rows=c.n_discovered,
+        n_unsure=c.n_unsure,
+        share=percent(c.n_discovered / content.n_rows) if content.n_rows else "–",
+        confidence=percent(c.confidence),
+        n_observed=c.n_observed,
+        few=f"{count(c.n_observed, 'label')} only" if not c.is_new and c.n_observed < FEW_LABELS else "",
+        found_again=percent(share),
+        found_width=round(100 * (share or 0), 1),
+        sentence=(told.sentence if told else "") or ("" if studio else in_a_line(content, c)),
+        suggested=(told.suggested_name or "") if told else "",
+        rule=_rule(c),
+        hints=told.hints if told else (),
+        evidence=evidence_sentence(c.evidence),
+        pictures=studio.small(c) if studio else [],
+        strips=studio.strips(c) if studio and has_details else [],
+        table=feature_table(content, c) if has_details and not studio else None,
+    )
 
 
-def _features(content: ReportContent, c: ClassContent, shown: np.ndarray) -> list[Feature]:
-    """The features whose mean in the class is furthest from the mean of all rows, furthest first."""
-    deviation = deviations(content, c)
-    order = np.argsort(-np.abs(deviation), kind="stable")[:N_FEATURES]
-    furthest = max(float(np.abs(deviation[order]).max(initial=0)), 1e-12)
-    return [
-        Feature(
-            name=content.feature_names[at] or "(no name)",
-            deviation=float(deviation[at]),
-            width=round(float(100 * abs(deviation[at]) / furthest), 1),
-            class_mean=number(c.mean[at], content.feature_std[at]),
-            overall_mean=number(content.feature_mean[at], content.feature_std[at]),
-            values=[number(value, content.feature_std[at]) for value in shown[:, at]],
-        )
-        for at in order
-        if abs(deviation[at]) >= MIN_DEVIATION
-    ]
+def _found_share(content: ReportContent, c: ClassContent) -> float | None:
+    hidden = content.audit.hidden if content.audit else ()
+    return next((one.found_share for one in hidden if one.name == c.name), None)
 
 
-def deviations(content: ReportContent, c: ClassContent) -> np.ndarray:
-    """(class mean − overall mean) / overall standard deviation; 0 where a feature never varies."""
-    varies = content.feature_std > 0
-    difference = np.where(varies, c.mean - content.feature_mean, 0.0)
-    return np.nan_to_num(difference / np.where(varies, content.feature_std, 1.0), posinf=0.0, neginf=0.0)
+def _rule(c: ClassContent) -> str:
+    """\"bill_length_mm > 43.3 and island = Dream: 96% of its rows, 2% of all others\"."""
+    rule = c.description.rule if c.description else None
+    return f"{rule.text}: {percent(rule.recall)} of its rows, {percent(rule.false_rate)} of all others" if rule else ""
 
 
-def _disagreement(rows: Examples, at: int) -> str:
-    """The label of a row, where its predicted class is another."""
-    observed = str(rows.observed[at])
-    return observed if observed and observed != str(rows.predicted[at]) else ""
-
-
-def signed(value: float) -> str:
-    """Such as +1.3 SD, with a real minus sign where it is negative."""
-    return f"{'−' if value < 0 else '+'}{abs(value):.1f} SD" if math.isfinite(value) else "–"
+def _doubt(one: Disagreement, studio: Studio | None) -> Doubt:
+    picture = studio.doubted(one) if studio else None
+    return Doubt(one.row_id, one.label, one.predicted, percent(one.probability), picture)

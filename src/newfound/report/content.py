@@ -1,11 +1,12 @@
 """What a report says, apart from how it looks: plain arrays and text, gathered from a run by `assemble`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from newfound.auditing import Audit
+from newfound.descriptions import Description
 from newfound.evaluation import Evaluation
 from newfound.runs.class_summaries import ClassSummary
 from newfound.runs.discovered import Discovered
@@ -15,10 +16,13 @@ from newfound.runs.discovered import Discovered
 class ClassContent(ClassSummary):
     """One class: the run's summary of it, and the rows that its card shows."""
 
+    anchor: str  # of its card
+    n_unsure: int  # of the rows discovered as it, those that are not sure
     most_confident: np.ndarray  # positions in `Examples`
     lowest_confidence: np.ndarray  # positions in `Examples`, the lowest first
     generated: np.ndarray  # (a few, features): means of generated rows, in the user's units
     mean: np.ndarray  # (features): of its rows, in the user's units; nan where it has none
+    description: Description | None = None  # what it is, in the user's words
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,23 @@ class LatentMap:
     x: np.ndarray
     y: np.ndarray
     row_ids: np.ndarray
+    discovered: np.ndarray  # names
+    is_sure: np.ndarray
     predicted: np.ndarray  # names
     probability: np.ndarray
     observed: np.ndarray
     truth: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A label that may be wrong: the model is surer of another class."""
+
+    row_id: str
+    label: str
+    predicted: str
+    probability: float
+    position: int | None = None  # in `Examples`, where the row is there
 
 
 @dataclass(frozen=True)
@@ -65,7 +82,7 @@ class Calibration:
 class ReportContent:
     """Everything one report shows."""
 
-    title: str
+    run: str  # the name of its folder
     source: str  # the file or data set, as the user named it
     created: str
     model: str  # its title, such as "GM-DGM"
@@ -88,7 +105,22 @@ class ReportContent:
     settings: dict[str, Any]  # the estimator's keywords; "config" holds the others in groups
     versions: dict[str, str]
     command: str  # to repeat the run
+    disagreements: list[Disagreement] = field(default_factory=list)  # the surest of them
     selection: dict[str, Any] | None = None  # whether labels look selected at random
     calibration: Calibration | None = None
     audit: Audit | None = None  # whether there are classes that nobody labelled
     evaluation: Evaluation | None = None  # of predicted classes, where true ones are known
+
+    @property
+    def known(self) -> list[ClassContent]:
+        """The known classes, largest first."""
+        return self._shown(is_new=False)
+
+    @property
+    def new(self) -> list[ClassContent]:
+        """The new classes, largest first; one row is no class, and none even less."""
+        return self._shown(is_new=True)
+
+    def _shown(self, *, is_new: bool) -> list[ClassContent]:
+        chosen = [c for c in self.classes if c.is_new == is_new and (c.n_discovered > 1 or not is_new)]
+        return sorted(chosen, key=lambda c: -c.n_discovered)

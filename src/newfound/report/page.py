@@ -12,13 +12,28 @@ from jinja2 import Environment, StrictUndefined
 from newfound.files import replace_file
 from newfound.report.assemble import content_of
 from newfound.report.audit_block import audit_block
-from newfound.report.cards import cards, signed
-from newfound.report.charts import charts
+from newfound.report.cards import cards
+from newfound.report.charts import reliability, training
 from newfound.report.confusion import confusion, metrics
 from newfound.report.content import ReportContent
-from newfound.report.sentences import facts, shorten, squeeze, summary, temperature, validation_labels
-from newfound.runs.discovered import headline, sentences
+from newfound.report.feature_table import signed
+from newfound.report.map_data import map_data
+from newfound.report.marks import UNSURE
+from newfound.report.next_steps import next_steps
+from newfound.report.sentences import (
+    about_answer,
+    about_data,
+    about_labels,
+    meaning_of,
+    shorten,
+    squeeze,
+    temperature,
+    validation_labels,
+)
+from newfound.runs.discovered import about_classes
 from newfound.runs.folder import Run
+from newfound.runs.trust import answer
+from newfound.wording import percent
 
 
 def write_report(run: Run) -> Path:
@@ -30,30 +45,48 @@ def write_report(run: Run) -> Path:
 
 def render(content: ReportContent) -> str:
     """The page as text, to be written as UTF-8. The same content always gives the same page."""
-    from plotly.offline import get_plotlyjs
-
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"signed": signed, "shorten": shorten, "squeeze": squeeze}
-    scripts = [_for_html(get_plotlyjs()), _for_html(_stored("page.js"))]
+    environment.filters |= {"signed": signed, "shorten": shorten, "squeeze": squeeze, "percent": percent}
+    scripts = [_for_html(_stored(name)) for name in ("map.js", "page.js")]
     page = environment.from_string(_stored("page.html.jinja")).render(
         content=content,
-        facts=facts(content),
-        answer=headline(content.discovered),
-        about_answer=" ".join(sentences(content.discovered)),
-        summary=summary(content),
-        audit=None if content.audit is None else audit_block(content.audit),
-        cards=cards(content),
-        matrix=confusion(content),
-        metrics=metrics(content),
-        charts=charts(content),
-        few_labels=validation_labels(content.calibration),
-        temperature=temperature(content.calibration) if content.calibration else "",
+        **_said(content),
+        **_drawn(content),
         settings=settings_in_groups(content.settings) | {"Versions": content.versions},
         style=_stored("page.css"),
         scripts=scripts,
         script_hashes=[_hash(script) for script in scripts],
     )
     return page.encode("utf-8", "replace").decode()  # a name cut in half by a wrong encoding is no reason to fail
+
+
+def _said(content: ReportContent) -> dict[str, Any]:
+    """What stands on the page in words."""
+    return {
+        "answer": answer(content.discovered, content.classes, content.audit, content.selection),
+        "about_data": about_data(content),
+        "about_answer": about_answer(content),
+        "about_new": about_classes(content.discovered),
+        "about_labels": about_labels(content),
+        "audit": None if content.audit is None else audit_block(content.audit),
+        "next_steps": next_steps(content),
+        "ending": meaning_of(content.termination_condition),
+        "few_labels": validation_labels(content.calibration),
+        "temperature": temperature(content.calibration) if content.calibration else "",
+    }
+
+
+def _drawn(content: ReportContent) -> dict[str, Any]:
+    """What stands on the page as cards, tables, charts and the map."""
+    return {
+        "cards": cards(content),
+        "matrix": confusion(content),
+        "metrics": metrics(content),
+        "map_data": map_data(content),
+        "unsure": UNSURE,
+        "panels": training(content.history, validation_labels(content.calibration)),
+        "reliability": reliability(content.calibration) if content.calibration else "",
+    }
 
 
 def settings_in_groups(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -6,7 +6,8 @@ import io
 import numpy as np
 from PIL import Image
 
-LONGEST_SIDE = 128  # pixels; larger images are shrunk, so that the page stays small enough to send
+LONGEST_SIDE = 72  # pixels; larger images are shrunk, so that the page stays small enough to send
+PNG_SIDE = 40  # smaller ones are kept as they are; of larger ones JPEG needs a quarter of the bytes
 
 
 def limits(X: np.ndarray) -> tuple[float, float]:
@@ -20,12 +21,13 @@ def limits(X: np.ndarray) -> tuple[float, float]:
 
 
 def data_uri(row: np.ndarray, shape: tuple[int, ...], black_white: tuple[float, float]) -> str:
-    """A PNG of one row; `shape` is (height, width) or (height, width, channels)."""
+    """One row as a small PNG or JPEG; `shape` is (height, width) or (height, width, channels)."""
     image = Image.fromarray(_pixels(row, shape, black_white))
     image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    kind = "PNG" if max(image.size) <= PNG_SIDE or image.mode == "RGBA" else "JPEG"
     stored = io.BytesIO()
-    image.save(stored, format="PNG", optimize=True)
-    return f"data:image/png;base64,{base64.b64encode(stored.getvalue()).decode()}"
+    image.save(stored, format=kind, optimize=True, **({"quality": 82} if kind == "JPEG" else {}))
+    return f"data:image/{kind.lower()};base64,{base64.b64encode(stored.getvalue()).decode()}"
 
 
 def _pixels(row: np.ndarray, shape: tuple[int, ...], black_white: tuple[float, float]) -> np.ndarray:

@@ -12,7 +12,8 @@ from newfound.runs.folder import Run, check_out, open_run
 from newfound.runs.listener import Listener
 from newfound.runs.new_run import fit_run
 from newfound.runs.predictions import predict_file
-from newfound.runs.scoring import evaluate_file, evaluate_run
+from newfound.runs.scoring import evaluate_file, evaluate_run, which_is_which
+from newfound.runs.trust import RunAnswer, answer
 from newfound.runs.versions import versions
 from newfound.runs.writing import Origin, write_run
 
@@ -24,7 +25,9 @@ __all__ = [
     "LoggedAct",
     "Origin",
     "Run",
+    "RunAnswer",
     "act_on",
+    "answer",
     "caught_up",
     "check_out",
     "evaluate_file",
@@ -36,5 +39,6 @@ __all__ = [
     "sentences",
     "undo",
     "versions",
+    "which_is_which",
     "write_run",
 ]

@@ -19,8 +19,9 @@ from newfound.runs.class_descriptions import describe_rows, descriptions_json
 from newfound.runs.class_summaries import summarise_classes, to_json
 from newfound.runs.columnar import Columns, csv_bytes, parquet_bytes, tensor_bytes
 from newfound.runs.discovered import discovered_columns, summarise_discovery
-from newfound.runs.examples import LATENT_MAP, choose_examples
+from newfound.runs.examples import choose_examples
 from newfound.runs.folder import DESCRIPTION, DESCRIPTIONS, Run, open_run
+from newfound.runs.latent_map import LATENT_MAP
 from newfound.runs.predictions import answer_table, disagreements
 from newfound.runs.scoring import validation_calibration
 from newfound.runs.stored_rows import StoredRows

@@ -78,9 +78,9 @@ def _moves(discovered: np.ndarray, predicted: np.ndarray) -> list[tuple[str, str
 
 
 def headline(found: Discovered) -> str:
-    """The answer first: "5 new classes (could be 4 to 6)"."""
+    """How many: "5 new classes (4–6)"."""
     low, high = found.n_new_range
-    could_be = f" (could be {low} to {high})" if low < high else ""
+    could_be = f" ({low}–{high})" if low < high and low <= found.n_new <= high else ""
     new = "new " if found.has_labels else ""  # where no row has a label, there is nothing to be new beside
     number = count(found.n_new, f"{new}class", f"{new}classes") if found.n_new else "No new class"
     return f"{number}, as asked for" if found.is_given else f"{number}{could_be}"
@@ -88,7 +88,12 @@ def headline(found: Discovered) -> str:
 
 def sentences(found: Discovered) -> list[str]:
     """How it was found, and how sure it is."""
-    return [*_method(found), *_unsure(found), *_tree(found), *_agreement(found)]
+    return [*how_found(found), *how_sure(found), *about_classes(found)]
+
+
+def about_classes(found: Discovered) -> list[str]:
+    """Which new classes are close, which one is wide, and where predictions differ from what was discovered."""
+    return [*_tree(found), *_agreement(found)]
 
 
 def evidence_sentence(evidence: dict[str, float] | None) -> str:
@@ -111,7 +116,7 @@ def chance(evidence: dict[str, float]) -> str:
     return f"{evidence['p_value']:.1g}" if evidence["p_value"] >= 1e-12 else "<1e-12"
 
 
-def _method(found: Discovered) -> list[str]:
+def how_found(found: Discovered) -> list[str]:
     if found.method is None or not found.n_new:
         return []
     is_guess = not found.has_labels and not found.is_given
@@ -119,7 +124,7 @@ def _method(found: Discovered) -> list[str]:
     return [f"{FOUND_BY[found.method]}{guess}"]
 
 
-def _unsure(found: Discovered) -> list[str]:
+def how_sure(found: Discovered) -> list[str]:
     if not found.n_unsure:
         return []
     share = percent(found.n_unsure / found.n_rows)

@@ -1,17 +1,16 @@
-"""The rows that a report shows of each class, and where rows lie on the latent map."""
+"""The rows that a report shows of each class, and of labels that may be wrong; the latent map."""
 
 from typing import Any
 
 import numpy as np
 
 from newfound.runs.columnar import Columns
+from newfound.runs.predictions import surest_disagreements
 
 N_PROTOTYPES, N_LOWEST_CONFIDENCE, N_GENERATED = 12, 6, 8
+N_DISAGREEMENTS = 24
 MAX_CANDIDATES = 2_000  # rows of a class among which prototypes are looked for
 POOL = 5  # times as many rows near the centre, from which prototypes are chosen to differ
-MAP_MAX_ROWS = 2000
-LATENT_MAP = ("map_rows", "map")  # what `latent_map` gives
-TSNE_MIN_ROWS = 50  # fewer have too few neighbours for it
 
 
 def choose_examples(model: Any, X: np.ndarray, table: Columns) -> Columns:
@@ -24,7 +23,8 @@ def choose_examples(model: Any, X: np.ndarray, table: Columns) -> Columns:
         doubtful.append(_padded(by_confidence[::-1], N_LOWEST_CONFIDENCE))
         means.append(X[rows].mean(axis=0) if len(rows) else np.full(X.shape[1], np.nan))
         generated.append(model.sample(N_GENERATED, class_name=own_name, mean=True, random_state=0))
-    shown = np.unique(np.concatenate([*typical, *doubtful]))
+    differ = surest_disagreements(table, N_DISAGREEMENTS)
+    shown = np.unique(np.concatenate([*typical, *doubtful, differ]))
     shown = shown[shown >= 0]
     return {
         "prototypes": np.stack(typical),
@@ -64,19 +64,3 @@ def _padded(rows: np.ndarray, n: int) -> np.ndarray:
     """The first n numbers of rows, −1 where there are fewer."""
     rows = rows[:n]
     return np.concatenate([rows, np.full(n - len(rows), -1)]).astype(np.int64)
-
-
-def latent_map(model: Any, X: np.ndarray) -> Columns:
-    """Where some of the rows lie; no act changes it."""
-    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MAP_MAX_ROWS])
-    return {"map_rows": rows, "map": in_two_dimensions(model.transform(X[rows]))}
-
-
-def in_two_dimensions(z: np.ndarray) -> np.ndarray:
-    """Latent positions on a plane: by t-SNE, or by principal components where rows or dimensions are few."""
-    from sklearn.decomposition import PCA
-    from sklearn.manifold import TSNE
-
-    if z.shape[1] <= 2 or len(z) < TSNE_MIN_ROWS:
-        return PCA(2).fit_transform(z) if min(z.shape) >= 2 else np.column_stack([z[:, :1], np.zeros(len(z))])
-    return TSNE(2, init="pca", perplexity=30, max_iter=500, random_state=0).fit_transform(z)

@@ -41,6 +41,7 @@ from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
 from newfound.runs.columnar import Columns, read_parquet, read_tensors
 from newfound.runs.discovered import Discovered
 from newfound.runs.stored_rows import StoredRows, read_rows
+from newfound.runs.trust import RunAnswer, answer
 
 FORMAT = 4
 DESCRIPTION = "run.json"
@@ -55,6 +56,17 @@ class Run:
 
     folder: Path
     description: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Of the folder; also while it is being written under another one."""
+        name, is_unfinished, _ = self.folder.absolute().name.partition(UNFINISHED)
+        return name.removeprefix(".") if is_unfinished else name
+
+    @property
+    def answer(self) -> RunAnswer:
+        """What was found, and how far to trust it, in one sentence."""
+        return answer(self.discovered, self.classes, self.audit, self.description.get("selection"))
 
     @property
     def model(self) -> Any:

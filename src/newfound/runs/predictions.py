@@ -50,6 +50,12 @@ def disagreements(table: Columns) -> np.ndarray:
     return (table["observed_label"] != "") & (table["observed_label"] != table["class"])
 
 
+def surest_disagreements(table: Columns, at_most: int) -> np.ndarray:
+    """Numbers of the rows whose label the model doubts most: it is surest of another class."""
+    rows = np.flatnonzero(disagreements(table))
+    return rows[np.argsort(-table["probability"][rows], kind="stable")][:at_most]
+
+
 def predict_batches(
     run: Run, source: str, label: str | None = None, decision: Decision = AS_USUAL
 ) -> Iterator[Columns]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from newfound.classes import Classes
 from newfound.errors import DataError
-from newfound.evaluation import Certainty, Evaluation, evaluate, expected_calibration_error, reliability
+from newfound.evaluation import Certainty, Evaluation, Match, evaluate, expected_calibration_error, reliability
 from newfound.runs.columnar import Columns
 from newfound.runs.folder import Run
 from newfound.runs.predictions import predict_batches
@@ -48,6 +48,12 @@ def evaluate_file(run: Run, source: str, label: str | None = None) -> Evaluation
             f"{source!r} has no label{where} to compare with. Name the column that holds them with --label."
         )
     return evaluate_answers(table, table["observed_label"], run.class_map)
+
+
+def which_is_which(evaluation: Evaluation, classes: Classes) -> list[Match]:
+    """What each new class is in truth, the largest first."""
+    new = set(classes.names[classes.is_new].astype(str).tolist())
+    return sorted((match for match in evaluation.matches if match.predicted in new), key=lambda match: -match.n_all)
 
 
 def validation_calibration(model: Any, table: Columns) -> dict[str, Any] | None:

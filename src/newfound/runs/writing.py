@@ -13,8 +13,8 @@ from newfound.data import Dataset
 from newfound.labels import Labels
 from newfound.runs.columnar import parquet_bytes
 from newfound.runs.derived import write_derived
-from newfound.runs.examples import latent_map
 from newfound.runs.folder import AUDIT, FORMAT, Run, made_whole, open_run
+from newfound.runs.latent_map import latent_map
 from newfound.runs.listener import SILENT, Listener
 from newfound.runs.stored_rows import StoredRows, rows_of_fit, write_rows
 from newfound.runs.versions import versions
