@@ -285,7 +285,8 @@ def test_a_data_frame_brings_its_names(fitted):
         warnings.simplefilter("error")
         found = newfound.describe(model, table)
     assert [one.name for one in found] == model.classes_.astype(str).tolist()
-    assert found[0].sentence.startswith("Rows with length 4.")
+    assert {difference.column for difference in found[0].differences} & {*table.columns}
+    assert found[0].sentence.startswith("Rows with ")
 
 
 def test_a_model_that_is_not_fitted_says_so():
