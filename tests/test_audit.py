@@ -138,7 +138,9 @@ def test_what_became_of_a_hidden_class_is_counted():
     targets[6] = [0, 0.1, 0.9]  # labelled c, but out of fold it looks new
     hidden = compare(discovered(1, answer, targets, targets[:, 2]), labels, 1, np.array([0, 2]))
     pairs = [(p > q) + (p == q) / 2 for p in (1, 1, 1, 0) for q in (0, 0, 0.9)]
-    assert hidden == HiddenClass("b", 4, 0.75, "c", 0.25, f1=2 * 3 / (4 + 4), auroc=pytest.approx(np.mean(pairs)))
+    assert hidden == HiddenClass(
+        "b", 4, 0.75, "c", 0.25, f1=2 * 3 / (4 + 4), auroc=pytest.approx(np.mean(pairs)), known_accuracy=2 / 3
+    )
 
 
 def test_fragments_of_one_new_class_count_together():

@@ -2,13 +2,18 @@
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
 from hand_made import classes_of, described, numeric
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+from small import blobs, quick, some_labels
 
+import newfound
+from newfound import GMDGM
 from newfound.data.schema import MISSING_CATEGORY, Column
 from newfound.descriptions import Description, Descriptions, TreeHints
 from newfound.descriptions.conditions import Bound, Condition, all_hold, merge
@@ -261,3 +266,29 @@ def test_conditions_in_words():
     assert Condition(island, allowed=(1, 2)).text == "island is not Biscoe"
     assert Condition(width, above=Bound(0.8, 1), up_to=Bound(1.8, 1)).text == "0.8 < width ≤ 1.8"
     assert Condition(width, up_to=Bound(2000.0, 0)).text == "width ≤ 2000"
+
+
+# ---- of a fitted model -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    pandas = pytest.importorskip("pandas")
+    X, truth = blobs(120, d=3, k=3)
+    table = pandas.DataFrame(X, columns=["length", "width", "weight in g"])
+    return GMDGM(n_new=1, **quick(max_epochs=20)).fit(table, some_labels(truth)), table
+
+
+def test_a_data_frame_brings_its_names(fitted):
+    model, table = fitted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = newfound.describe(model, table)
+    assert [one.name for one in found] == model.classes_.astype(str).tolist()
+    assert {difference.column for difference in found[0].differences} & {*table.columns}
+    assert found[0].sentence.startswith("Rows with ")
+
+
+def test_a_model_that_is_not_fitted_says_so():
+    with pytest.raises(NotFittedError):
+        newfound.describe(GMDGM(), np.zeros((3, 2)))

@@ -57,10 +57,18 @@ def test_a_changed_default_of_the_estimator_is_noticed(monkeypatch, name, value)
         check_all_settings()
 
 
-@pytest.mark.parametrize("target", ["all", "small-tables", "number"])
+@pytest.mark.parametrize("target", ["all", "small-tables", "number", "rules"])
 def test_everything_is_done(target):
     experiments = targets.experiments_of(targets.names_of(target), "quick", N_SEEDS)
     assert queue.missing(experiments, COMMITTED, {}) == []
+
+
+def test_rules_of_new_classes_in_tables_hold():
+    """The median fidelity over all new classes; where there is no rule, it is that of saying nothing."""
+    records = read_records(COMMITTED, DEFAULT).values()
+    rules = [rule for record in records for rule in record.get("rules", [])]
+    assert len(rules) >= 30
+    assert np.median([rule["fidelity"] for rule in rules]) >= 0.85
 
 
 @pytest.mark.parametrize("preset", sorted(path.stem for path in COMMITTED.glob("*.jsonl")))

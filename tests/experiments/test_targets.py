@@ -23,7 +23,7 @@ def test_each_experiment_is_wanted_once():
 
 
 def test_targets_say_how_many_seeds_they_need():
-    needed = {"figure-4": 1, "ablation": 1, "other-ways": 2, "number": 8, "discovery": 4}
+    needed = {"figure-4": 1, "ablation": 1, "other-ways": 2, "number": 8, "discovery": 4, "rules": 2}
     for target, n_seeds in needed.items():
         assert {e.seed for e in targets.experiments_of([target], "quick", 4)} == set(range(n_seeds))
     assert {e.preset for e in targets.experiments_of(["default", "discovery"], "quick", 4)} == {"default"}

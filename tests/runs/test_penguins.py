@@ -9,6 +9,7 @@ from pets import newfound
 
 from newfound import describe, read_dataset
 from newfound.auditing import baseline_sentences
+from newfound.descriptions import Description
 from newfound.runs import open_run
 
 pytest.importorskip("palmerpenguins")
@@ -79,7 +80,8 @@ def test_info_tells_what_the_new_class_is(penguins):
     new = open_run(folder / "run").descriptions[2]
     assert str(new) in printed
     assert str(new) in newfound("info", "run", cwd=folder).stdout
-    assert json.loads(newfound("info", "run", "--json", cwd=folder).stdout)["descriptions"][2] == new.to_json()
+    stored = json.loads(newfound("info", "run", "--json", cwd=folder).stdout)["descriptions"]
+    assert Description.from_json(stored[2]) == new
 
 
 def test_python_says_the_same_of_the_same_rows(penguins):

@@ -18,6 +18,7 @@ from newfound.runs.folder import unfinished_folders
 
 FILES = [
     "classes.json",
+    "descriptions.json",
     "disagreements.csv",
     "examples.safetensors",
     "history.parquet",
@@ -81,7 +82,8 @@ def test_a_loaded_model_can_be_written_as_a_run(workplace, dataset, tmp_path):
         np.testing.assert_array_equal(again.predictions[name], column)
     for name, column in run.examples.items():
         np.testing.assert_array_equal(again.examples[name], column)
-    assert stages == ["predicting", "laying out the latent map"]
+    assert again.descriptions == run.descriptions
+    assert stages == ["predicting", "laying out the latent map", "describing the classes"]
 
 
 def test_a_run_whose_finish_fails_does_not_appear(workplace, dataset, tmp_path):

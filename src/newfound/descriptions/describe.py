@@ -36,11 +36,11 @@ def describe(model: Any, X: Any, *, feature_names: Sequence[str] | None = None) 
     a tuple of `Description`, in the order of `model.classes_`; `print` shows it as text.
     """
     matrix = X.X if isinstance(X, Dataset) else X
+    predicted = model.predict(matrix).astype(str)
     columns = X.columns if isinstance(X, Dataset) else _columns(model, matrix, feature_names)
-    classes, predicted = model.fitted_.classes, model.predict(matrix).astype(str)
-    sample = sample_of(model, np.asarray(matrix), columns, predicted)
-    hints = tree_hints(model.tree_, classes, model.n_new_range_)
-    return describe_classes(sample, columns, predicted[sample.rows], classes, hints)
+    sample = sample_of(model, matrix if hasattr(matrix, "iloc") else np.asarray(matrix), columns, predicted)
+    hints = tree_hints(model.tree_, model.fitted_.classes, model.n_new_range_)
+    return describe_classes(sample, columns, predicted[sample.rows], model.fitted_.classes, hints)
 
 
 def _columns(model: Any, X: Any, names: Sequence[str] | None) -> list[Column]:
@@ -55,14 +55,17 @@ def _columns(model: Any, X: Any, names: Sequence[str] | None) -> list[Column]:
     return columns_from_names(names, model.feature_types)
 
 
-def sample_of(model: Any, X: np.ndarray, columns: Sequence[Column], names: np.ndarray) -> RowSample:
-    """Rows to describe classes by, from the class of every row; without X where no column would be spoken of."""
+def sample_of(model: Any, X: Any, columns: Sequence[Column], names: np.ndarray) -> RowSample:
+    """Rows of a matrix or data frame to describe classes by, from the class of every row.
+
+    It is without X where no column would be spoken of.
+    """
     speaks = bool(named_columns(columns))
     codes = np.unique(names, return_inverse=True)[1]
     rows, weight = choose_rows(codes, X.shape[1] if speaks else 1)
-    some = X[rows] if X.dtype == np.uint8 else X[rows].astype(np.float32)
+    some = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     probabilities = model.predict_component_proba(some).astype(np.float16)
-    return RowSample(rows, weight, some if speaks else None, model.transform(some), probabilities)
+    return RowSample(rows, weight, np.asarray(some) if speaks else None, model.transform(some), probabilities)
 
 
 class _Table(NamedTuple):
