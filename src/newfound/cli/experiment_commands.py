@@ -88,9 +88,7 @@ def _compute(console: "Console", to_do: list[Any], n_all: int, out: Path, change
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the images and the run.")] = Path(
-        "newfound-demo"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder for the images and the run.")] = Path("newfound-demo"),
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds to average over; the images show the first.")] = 1,
     n_new: Annotated[str, typer.Option(help="New classes for GM-DGM: a number, or auto to find it.")] = "auto",
