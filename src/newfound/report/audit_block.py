@@ -67,5 +67,5 @@ def _baselines(audit: Audit) -> tuple[list[Baseline], list[str]]:
         return [], []
     own = sum(hidden.f1 for hidden in audit.hidden) / max(len(audit.hidden), 1)
     beside = [Baseline(one.title, f"{one.f1:.2f}", f"{one.n_classes:g}") for one in tried]
-    say = getattr(auditing, "baseline_sentences", lambda audit: [])
-    return [Baseline("newfound", f"{own:.2f}", str(audit.n_new)), *beside], list(say(audit))
+    say = getattr(auditing, "baseline_sentences", None)
+    return [Baseline("newfound", f"{own:.2f}", "–"), *beside], [] if say is None else say(audit)
