@@ -260,7 +260,7 @@ def test_numbers_that_rest_on_few_labels_say_so(contents, parsed):
     few = replace(content.calibration, bin_rows=np.array([0] * 9 + [12]))
     page = Page(render(replace(content, calibration=few)))
     assert "not trained on (from 12 labels only)." in page.text
-    assert "share predicted right (from 12 labels only)" in page.text
+    assert "How often a probability was right (from 12 labels only)." in page.text
     assert "validation labels of known classes (from 12 labels only)." in page.text
     assert "fitted on these same labels. So few labels say little" in page.text
     fewer = replace(content.calibration, bin_rows=np.array([0] * 9 + [9]))

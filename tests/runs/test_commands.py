@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -51,6 +52,11 @@ def test_evaluate_names_every_metric(workplace):
     printed = newfound("evaluate", "run", "test.csv", "--label", "truth", cwd=workplace).stdout
     metrics = json.loads(newfound("evaluate", "run", "test.csv", "--label", "truth", "--json", cwd=workplace).stdout)
     confusion, n_labels = metrics.pop("confusion"), metrics.pop("n_labels")
+    matches = metrics.pop("new_classes")
+    assert {match["predicted"] for match in matches} == {"new-1", "new-2"}
+    first = matches[0]
+    is_said = f"{first['predicted']} is {first['true_class']}: {first['n_rows']} of {first['n_all']} rows"
+    assert printed.startswith(is_said)
     assert metrics.keys() == METRICS.keys()
     for name, value in metrics.items():
         assert " ".join([name, METRICS[name].show(value, 30)]) in " ".join(printed.split())
@@ -100,6 +106,7 @@ def test_report_and_info(workplace):
     assert "pets.csv" in page
     assert "labels only)" in page  # 2 validation labels of each class tell little
     info = newfound("info", "run", cwd=workplace).stdout
+    assert re.match(r"2 known classes, 2 new classes of \d+ rows, as asked for; no known class was hidden", info)
     assert "240 rows" in info
     assert f"newfound {' '.join(FIT)} --out run" in info
     assert json.loads(newfound("info", "run", "--json", cwd=workplace).stdout)["regime"] == "semi-unsupervised"

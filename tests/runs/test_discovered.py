@@ -28,12 +28,12 @@ FOUND = Discovered(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({}, "3 new classes (could be 2 to 4)"),
+        ({}, "3 new classes (2–4)"),
         ({"n_new": 1, "n_new_range": (1, 1)}, "1 new class"),
         ({"n_new": 0, "n_new_range": (0, 0)}, "No new class"),
-        ({"n_new": 0, "n_new_range": (0, 1)}, "No new class (could be 0 to 1)"),
+        ({"n_new": 0, "n_new_range": (0, 1)}, "No new class (0–1)"),
         ({"n_new_range": (3, 3), "is_given": True}, "3 new classes, as asked for"),
-        ({"has_labels": False}, "3 classes (could be 2 to 4)"),
+        ({"has_labels": False}, "3 classes (2–4)"),
     ],
 )
 def test_the_answer_in_a_few_words(change, said):

@@ -32,21 +32,30 @@ def penguins(tmp_path_factory):
 def test_the_command_line_says_one_new_class(penguins):
     _, printed = penguins
     lines = [line for line in printed.splitlines() if not line.startswith("·")]
-    assert lines[:2] == ["1 new class", "Found by a mixture of Gaussians, because the table is small."]
-    assert lines[2].startswith("Probably yes: 1 kind of rows that nobody labelled, ")
+    assert re.match("2 known classes, 1 new class of [67][0-9] rows; hiding each known class in turn, ", lines[0])
+    assert lines[0].endswith("of it was found again: you can trust this.")
+    assert lines[1] == "Found by a mixture of Gaussians, because the table is small."
+    assert any(line.startswith("Probably yes: 1 kind of rows that nobody labelled, ") for line in lines)
 
 
 def test_info_and_report_say_the_same(penguins):
     folder, printed = penguins
-    summary = printed[printed.index("1 new class") :]
-    assert newfound("info", "run", cwd=folder).stdout.endswith(summary)
+    summary = printed[printed.index("2 known classes, ") :]
+    assert newfound("info", "run", cwd=folder).stdout.startswith(summary)
     stored = json.loads(newfound("info", "run", "--json", cwd=folder).stdout)
     assert (stored["n_new"], stored["discovery"]["method"]) == (1, "mixture")
+    assert summary.startswith(stored["answer"])
     (new,) = [c for c in stored["classes"] if c["is_new"]]
     assert new["evidence"]["labels_expected"] > 8
     page = (folder / "run" / "report.html").read_text()
-    assert '<p class="answer">1 new class</p>' in page
+    assert f"{stored['answer'].split(';')[0]}; <span" in page
     assert f"would hold about {new['evidence']['labels_expected']:.0f} labels if it were known, and holds none" in page
+
+
+def test_evaluate_says_which_species_the_new_class_is(penguins):
+    folder, _ = penguins
+    printed = newfound("evaluate", "run", "truth.csv", "--label", "species", cwd=folder).stdout
+    assert re.match("new-1 is Chinstrap: [67][0-9] of [67][0-9] rows\n", printed)
 
 
 def test_the_new_class_is_the_species_that_nobody_labelled(penguins):

@@ -59,9 +59,13 @@ def _line(hidden: HiddenClass) -> Line:
 
 
 def _baselines(audit: Audit) -> tuple[list[Baseline], list[str]]:
-    """What an audit holds of simpler methods, where it holds any."""
+    """newfound first, then what an audit holds of simpler methods, where it holds any."""
     from newfound import auditing
 
     tried = getattr(audit, "baselines", ())
-    say = getattr(auditing, "baseline_sentences", lambda audit: [])
-    return [Baseline(one.title, percent(one.f1), f"{one.n_classes:g}") for one in tried], list(say(audit))
+    if not tried:
+        return [], []
+    own = sum(hidden.f1 for hidden in audit.hidden) / max(len(audit.hidden), 1)
+    beside = [Baseline(one.title, f"{one.f1:.2f}", f"{one.n_classes:g}") for one in tried]
+    say = getattr(auditing, "baseline_sentences", None)
+    return [Baseline("newfound", f"{own:.2f}", "–"), *beside], [] if say is None else say(audit)

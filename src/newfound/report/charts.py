@@ -6,7 +6,6 @@ import numpy as np
 from markupsafe import Markup
 
 from newfound.report.content import Calibration
-from newfound.report.sentences import validation_labels
 from newfound.report.svg import Axis, Curve, chart, diagonal, lines, points, shade, spanning
 from newfound.wording import count, percent
 
@@ -63,9 +62,14 @@ def training_curves(history: dict[str, np.ndarray]) -> dict[str, dict[str, np.nd
 def _curves(title: str, history: dict[str, np.ndarray], curves: dict[str, np.ndarray], unit: str) -> Markup:
     steps = np.asarray(history["step"], dtype=float)
     x = Axis("training step", 0.0, float(steps.max()), ",.0f")
-    y = spanning(unit, list(curves.values()), ".0%" if "accuracy" in title else ",.4g")
+    y = _of_shares(unit, *curves.values()) if "accuracy" in title else spanning(unit, list(curves.values()))
     drawn = lines([Curve(name, steps, values) for name, values in curves.items()], x, y)
     return chart(f"{title} by training step", x, y, *_pretraining(history, x), drawn)
+
+
+def _of_shares(unit: str, values: np.ndarray) -> Axis:
+    """No more than all, and some room below the least."""
+    return Axis(unit, max(0.0, float(np.nanmin(values)) - 0.1), 1.02, ".0%")
 
 
 def _pretraining(history: dict[str, np.ndarray], x: Axis) -> list[Markup]:
@@ -80,7 +84,7 @@ def reliability(calibration: Calibration) -> Markup:
     rows = calibration.bin_rows[filled]
     across, up = calibration.bin_probability[filled], calibration.bin_accuracy[filled]
     x = Axis("mean probability of the predicted class", -0.03, 1.03, ".0%")
-    y = Axis(f"share predicted right{validation_labels(calibration)}", -0.03, 1.03, ".0%")
+    y = Axis("share predicted right", -0.03, 1.03, ".0%")
     titles = [
         f"{count(int(n), 'row')}: mean probability {percent(p)}, {percent(a)} right"
         for n, p, a in zip(rows, across, up, strict=True)

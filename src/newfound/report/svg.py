@@ -112,14 +112,16 @@ def _path(curve: Curve, x: Axis, y: Axis) -> str:
 
 
 def _legend(curves: Sequence[Curve]) -> Markup:
-    entries, left = [], float(LEFT)
+    """Above the axes, on two lines if need be."""
+    entries, left, top = [], float(LEFT), 11
     for i, curve in enumerate(curves):
-        entries.append(
-            Markup(
-                '<path class="curve line-{}" stroke-dasharray="{}" d="M{} 14h18"/><text x="{}" y="18">{}</text>'
-            ).format(i, DASHES[i % len(DASHES)], round(left, 1), round(left + 23, 1), curve.name)
-        )
-        left += 40 + 6.2 * len(curve.name)
+        width = 36 + 5.9 * len(curve.name)
+        if left + width > WIDTH:
+            left, top = float(LEFT), top + 14
+        said = '<path class="curve line-{}" stroke-dasharray="{}" d="M{} {}h18"/><text x="{}" y="{}">{}</text>'
+        look = (i, DASHES[i % len(DASHES)], round(left, 1), top, round(left + 23, 1), top + 4)
+        entries.append(Markup(said).format(*look, curve.name))
+        left += width
     return Markup("").join(entries)
 
 

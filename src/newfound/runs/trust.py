@@ -49,11 +49,11 @@ def answer(
 
 def _found(found: Discovered, classes: Sequence[ClassSummary]) -> str:
     new = [c for c in classes if c.is_new and c.n_discovered]
-    number = headline(replace(found, n_new=len(new)))
+    number = headline(replace(found, n_new=len(new), is_given=False))
     of_rows = f" of {count(sum(c.n_discovered for c in new), 'row')}" if new else ""
     n_known = sum(not c.is_new for c in classes)
     known = f"{count(n_known, 'known class', 'known classes')}, " if n_known else ""
-    return f"{known}{number[0].lower()}{number[1:]}{of_rows}"
+    return f"{known}{number[0].lower()}{number[1:]}{of_rows}{', as asked for' * found.is_given}"
 
 
 def _trust(found: Discovered, audit: Audit | None, selection: Mapping[str, Any] | None) -> tuple[str, Grade]:
