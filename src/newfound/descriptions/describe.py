@@ -147,7 +147,7 @@ def _describe(
         differences=tuple(one.difference for one in found),
         rule=None if grown is None else grown.rule,
         hints=hints_for(names[position], hints, border and (names[border[0]], border[1])) if is_new else (),
-        suggested_name=_suggestion(grown, found, taken) if is_new else None,
+        suggested_name=None if classes.is_named[position] else _suggestion(grown, found, taken),
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from newfound.auditing import FEW_LABELS, Audit, HiddenClass, headline, hidden_sentence, trust
+from newfound.auditing import FEW_LABELS, Audit, HiddenClass, baseline_sentences, headline, hidden_sentence, trust
 from newfound.wording import count, percent
 
 
@@ -60,12 +60,7 @@ def _line(hidden: HiddenClass) -> Line:
 
 def _baselines(audit: Audit) -> tuple[list[Baseline], list[str]]:
     """newfound first, then what an audit holds of simpler methods, where it holds any."""
-    from newfound import auditing
-
-    tried = getattr(audit, "baselines", ())
-    if not tried:
+    if not audit.baselines:
         return [], []
-    own = sum(hidden.f1 for hidden in audit.hidden) / max(len(audit.hidden), 1)
-    beside = [Baseline(one.title, f"{one.f1:.2f}", f"{one.n_classes:g}") for one in tried]
-    say = getattr(auditing, "baseline_sentences", None)
-    return [Baseline("newfound", f"{own:.2f}", "–"), *beside], [] if say is None else say(audit)
+    beside = [Baseline(one.title, f"{one.f1:.2f}", f"{one.n_classes:g}") for one in audit.baselines]
+    return [Baseline("newfound", f"{audit.f1:.2f}", "–"), *beside], baseline_sentences(audit)

@@ -29,9 +29,10 @@ def next_steps(content: ReportContent) -> list[Step]:
 
 
 def _name(content: ReportContent, run: str) -> list[Step]:
-    if not content.new:
+    unnamed = [c for c in content.new if not c.is_named]
+    if not unnamed:
         return []
-    first = content.new[0]
+    first = unnamed[0]
     suggested = first.description.suggested_name if first.description else None
     named = shlex.quote(f"{first.name}={suggested}") if suggested else f"{shlex.quote(first.name)}=…"
     return [Step("Name what you recognise", "", f"newfound name {run} {named}")]
