@@ -83,8 +83,12 @@ def fit_model(
     parameters: dict[str, Any],
     feature_names: np.ndarray | None = None,
     groups: np.ndarray | None = None,
+    held_out: np.ndarray | None = None,
 ) -> Fitted:
-    """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
+    """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups.
+
+    `held_out` are the rows for validation, where they are not to be drawn.
+    """
     p = Parameters(**parameters)
     check_feature_types(p.feature_types, X.shape[1])
     check_image_shape(p.image_shape, X.shape[1])
@@ -94,15 +98,15 @@ def fit_model(
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
-    split = split_rows(labels.codes, p.validation_fraction, rng, groups)
+    split = _split(labels, groups, held_out, rng, p)
     with progress_bar(p.verbose, MODELS[model].title) as callback:
         data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
         restarts = _train(architecture, data, labels, preprocessing.spread, seeds, callback, p)
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
-    held_out = split[1][labels.is_labelled[split[1]]]
-    temperature = _temperature(data, restarts[best], held_out)
+    labels_held_out = split[1][labels.is_labelled[split[1]]]
+    temperature = _temperature(data, restarts[best], labels_held_out)
     _warn_of_selection(None if found is None else found.selection, labels.classes, p)
     n_new = len(data.classes.new_components)
     return Fitted(
@@ -115,13 +119,22 @@ def fit_model(
         validation_indices=split[1],
         **_answer(data, found, restarts[best], temperature),
         temperature=temperature,
-        n_held_out_labels=len(held_out),
+        n_held_out_labels=len(labels_held_out),
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
         selection=None if found is None else found.selection,
         method=None if found is None else found.method,
         discovery=found,
     )
+
+
+def _split(
+    labels: Labels, groups: np.ndarray | None, held_out: np.ndarray | None, rng: np.random.RandomState, p: Parameters
+) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers for training and validation."""
+    if held_out is None:
+        return split_rows(labels.codes, p.validation_fraction, rng, groups)
+    return np.setdiff1d(np.arange(len(labels)), held_out), held_out
 
 
 def _training_data(
