@@ -27,7 +27,7 @@ def test_laws_of_an_answer(rows):
         of_class = classes.component_class == answer.position[:, None]
         assert (q[np.arange(len(q)), answer.component] >= np.where(of_class, q, 0).max(axis=1)).all()  # the best
         np.testing.assert_allclose(answer.p_new, q[:, 2:].sum(axis=1))
-        is_new = classes.is_called_new(classes.probabilities(q))
+        is_new = classes.is_called_new(q)
         np.testing.assert_array_equal(classes.is_new[answer.position], is_new)
     merged = TWO_IN_ONE.answer(q)
     np.testing.assert_array_equal(np.minimum(ONE_EACH.answer(q).position, 2), merged.position)  # a merge moves no other

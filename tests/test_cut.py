@@ -41,7 +41,9 @@ def test_a_cut_changes_which_components_are_a_class_and_nothing_else(fitted, n_n
     model, X, y = fitted
     cut = model.cut(n_new)
     assert (cut.n_new_, model.n_new_) == (n_new, 3)  # the model itself stays as it was
-    assert cut.classes_.tolist() == ["cat", "dog", *(f"new-{i + 1}" for i in range(n_new))]
+    assert cut.classes_.tolist()[:2] == ["cat", "dog"]
+    assert set(cut.classes_[2:]) <= {"new-1", "new-2", "new-3", "new-4"}
+    assert "new-1" in cut.classes_  # the largest keeps its name, whatever it joins
     for method in UNTOUCHED:
         np.testing.assert_allclose(getattr(cut, method)(X), getattr(model, method)(X), rtol=1e-6)
     np.testing.assert_array_equal(cut.labels_[y != ""], y[y != ""])
@@ -75,12 +77,21 @@ def test_merging_two_classes_leaves_all_other_rows_as_they_were(fitted, n_new):
         np.testing.assert_array_equal(names == finer.classes_[i], now == coarser.classes_[j])
 
 
-def test_a_cut_into_what_was_found_is_the_model_itself(fitted):
+def test_a_cut_into_what_was_found_is_the_model_itself_but_for_the_id_that_retired(fitted):
     model, X, _ = fitted
-    same = model.cut(2).cut(3)
-    np.testing.assert_array_equal(same.component_class_, model.component_class_)
-    np.testing.assert_array_equal(same.predict(X), model.predict(X))
-    np.testing.assert_array_equal(same.labels_, model.labels_)
+    joined = model.cut(2)
+    same = joined.cut(3)
+    (retired,) = set(model.class_ids_) - set(joined.class_ids_)
+    assert set(same.class_ids_) == set(model.class_ids_) - {retired} | {"new-4"}
+    np.testing.assert_array_equal(np.where(same.predict(X) == "new-4", retired, same.predict(X)), model.predict(X))
+    np.testing.assert_array_equal(np.where(same.labels_ == "new-4", retired, same.labels_), model.labels_)
+    np.testing.assert_array_equal(same.is_sure_, model.is_sure_)
+
+
+def test_a_person_who_cuts_has_chosen_the_number(fitted):
+    model, _, _ = fitted
+    assert model.n_new_range_[0] <= 3 <= model.n_new_range_[1]
+    assert model.cut(2).n_new_range_ == (2, 2)
 
 
 def test_evidence_of_joined_classes_is_the_sum_of_theirs(fitted):
@@ -119,9 +130,14 @@ def test_rows_that_are_not_sure_can_be_left_without_an_answer(fitted):
     model, X, y = fitted
     some = copy(model)
     is_sure = (np.arange(len(X)) % 3 > 0) | (y != "")
-    some.fitted_ = replace(model.fitted_, row_is_sure=is_sure)
-    for which in (some, some.cut(1)):
-        np.testing.assert_array_equal(which.sure_labels_, np.where(is_sure, which.labels_, ""))
+    certain = np.eye(model._classes.n_components, dtype=np.float32)[model.fitted_.row_components]
+    undecided = np.full_like(certain, 1 / certain.shape[1])
+    some.fitted_ = replace(model.fitted_, row_probabilities=np.where(is_sure[:, None], certain, undecided))
+    np.testing.assert_array_equal(some.is_sure_, is_sure)
+    np.testing.assert_array_equal(some.sure_labels_, np.where(is_sure, some.labels_, ""))
+    one = some.cut(1)  # which holds most components, and so most of what was undecided
+    np.testing.assert_array_equal(one.is_sure_, is_sure | (one.labels_ == "new-1"))
+    np.testing.assert_array_equal(one.sure_labels_, np.where(one.is_sure_, one.labels_, ""))
 
 
 def test_numbers_that_cannot_be_cut(fitted):

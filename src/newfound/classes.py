@@ -1,6 +1,6 @@
 """Classes: what a person names. Which components of the mixture belong to which class, and what a row's answer is."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -53,17 +53,17 @@ class Answer(NamedTuple):
 class Classes:
     """The known classes, then the new ones, and the class of every component.
 
-    A fit decides which component a row belongs to. Acts of a person (`acts`) change only which class a component belongs
-    to, and what that is called. Fields that are left out are as after a fit.
+    A fit decides which component a row belongs to. Acts of a person (`acts`) change only which class a component
+    belongs to, and what that is called. Fields that are left out are as after a fit.
     """
 
     names: np.ndarray
     is_new: np.ndarray  # one flag a class
     component_class: np.ndarray  # for each component, the position of its class; NO_CLASS where that was discarded
-    ids: np.ndarray = field(default=None)  # type: ignore[assignment]  # of the classes: never changed, never reused
-    is_named: np.ndarray = field(default=None)  # type: ignore[assignment]  # whether a person gave the class its name
-    component_is_new: np.ndarray = field(default=None)  # type: ignore[assignment]  # on which side the fit found it
-    next_new: int = field(default=None)  # type: ignore[assignment]  # the number of the next id
+    ids: np.ndarray = None  # type: ignore[assignment]  # of the classes: never changed, never reused
+    is_named: np.ndarray = None  # type: ignore[assignment]  # whether a person gave the class its name
+    component_is_new: np.ndarray = None  # type: ignore[assignment]  # on which side the fit found it
+    next_new: int = None  # type: ignore[assignment]  # the number of the next id
 
     def __post_init__(self) -> None:
         as_fitted = {

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from newfound import inference
 from newfound.acts import ClassActs
-from newfound.batching import in_batches
 from newfound.classes import Decision
 from newfound.config import Config
 from newfound.fitted_attributes import FittedAttributes
@@ -205,9 +204,7 @@ class DeepGenerativeClassifier(
 
     def _infer(self, function: Any, X: Any, *args: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = self._read_rows(X, reset=False)
-        model, preprocessing = self.fitted_.model, self.fitted_.preprocessing
-        return in_batches(lambda rows: function(model, preprocessing.select(rows), preprocessing.scaling, *args), X)
+        return self.fitted_.infer(function, self._read_rows(X, reset=False), *args)
 
     def _generate(
         self, components: np.ndarray, epsilon: np.ndarray, mean: bool, rng: np.random.RandomState

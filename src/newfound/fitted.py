@@ -1,10 +1,13 @@
 """What a fit leaves: one frozen record, made by `fit`, written by `save` and read by `load`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from newfound.batching import in_batches
 from newfound.classes import NO_CLASS, Classes
 from newfound.discovery import ClassTree, Discovery, Evidence, Selection
 from newfound.models import Architecture, DeepGenerativeModel
@@ -70,11 +73,14 @@ class Fitted:
         if self.evidence is None:
             return None
         classes, n_fragments = self.classes, len(self.evidence.n_rows)
-        of_fragments = classes.component_class[classes.n_components - n_fragments :] % (
-            len(classes) + 1
-        )  # NO_CLASS: last
-        of_class = self.evidence.together(of_fragments, len(classes) + 1)
+        position = classes.component_class[classes.n_components - n_fragments :]
+        of_class = self.evidence.together(position % (len(classes) + 1), len(classes) + 1)  # NO_CLASS comes last
         return Evidence(*(entry[:-1][classes.is_new] for entry in of_class))
+
+    def infer(self, function: Callable[..., Any], X: np.ndarray, *args: Any) -> np.ndarray:
+        """What a function of `inference` says of each row."""
+        model, preprocessing = self.model, self.preprocessing
+        return in_batches(lambda rows: function(model, preprocessing.select(rows), preprocessing.scaling, *args), X)
 
     @property
     def restart(self) -> RestartResult:

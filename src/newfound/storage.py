@@ -213,11 +213,9 @@ def _selection_from_json(stored: dict[str, Any] | None) -> Selection | None:
 
 
 def _classes_from_json(stored: dict[str, Any]) -> Classes:
-    kinds = {"is_new": bool, "component_class": int, "is_named": bool, "component_is_new": bool}
-    arrays = {name: np.array(stored[name], dtype=kind) for name, kind in kinds.items()}
-    names = {
-        name: np.array(stored[name]) if stored[name] else np.array([], dtype=np.int64) for name in ("names", "ids")
-    }
+    kinds: dict[str, type] = {"is_new": bool, "component_class": int, "is_named": bool, "component_is_new": bool}
+    arrays: dict[str, Any] = {name: np.array(stored[name], dtype=kind) for name, kind in kinds.items()}
+    names = {name: np.array(stored[name] or np.zeros(0, np.int64)) for name in ("names", "ids")}
     return Classes(**names, **arrays, next_new=stored["next_new"])
 
 

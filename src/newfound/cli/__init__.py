@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from newfound.cli.act_commands import cut, discard, history, merge, name, split, undo
 from newfound.cli.audit_command import audit
 from newfound.cli.dataset_commands import datasets_app
 from newfound.cli.experiment_commands import demo, reproduce
@@ -18,7 +19,8 @@ __all__ = ["app", "datasets_app"]
 
 app = typer.Typer(name="newfound", no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 app.add_typer(datasets_app, name="datasets")
-for command in (audit, fit, predict, evaluate, report, info, reproduce, demo):
+ON_A_RUN = (name, merge, split, cut, discard, undo, history)
+for command in (audit, fit, predict, evaluate, report, info, *ON_A_RUN, reproduce, demo):
     app.command()(command)
 
 

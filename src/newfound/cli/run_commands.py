@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from newfound.cli.console import AsJson, RunArgument, clear_errors, console_for, print_audit, print_json, table_with
+from newfound.wording import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from newfound.runs import ClassSummary, Run
 
+N_ACTS = 3  # that `info` shows
 IN_SUMMARY = (
     "n_new",
     "n_new_range",
@@ -31,10 +33,10 @@ def report(run: RunArgument) -> None:
     Example: `newfound report run/`
     """
     from newfound.report import write_report
-    from newfound.runs import open_run
+    from newfound.runs import caught_up, open_run
 
     with clear_errors():
-        typer.echo(f"wrote {write_report(open_run(run))}")
+        typer.echo(f"wrote {write_report(caught_up(open_run(run)))}")
 
 
 def info(run: RunArgument, as_json: AsJson = False) -> None:
@@ -48,13 +50,14 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
     with clear_errors():
         opened = open_run(run)
         if as_json:
-            print_json(opened.description | _audit(opened) | _classes(opened))
+            print_json(opened.description | _audit(opened) | _classes(opened) | _acts(opened))
             return
         about = opened.description
         lines = [
             f"{about['source']}: {about['n_rows']:,} rows, {about['n_labelled']:,} labelled",
             f"fitted {about['created']} by newfound {about['newfound']}: {about['command']}",
             *(f"· {sentence}" for sentence in about["log"]),
+            *_decided(opened),
         ]
         for line in lines:
             console.print(line, markup=False, soft_wrap=True)
@@ -64,7 +67,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
 def summary_of(run: "Run") -> dict[str, Any]:
     """A run in a few numbers, for machines."""
     about = {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder)}
-    return about | _audit(run) | _classes(run)
+    return about | _audit(run) | _classes(run) | _acts(run)
 
 
 def print_summary(console: "Console", run: "Run") -> None:
@@ -107,6 +110,19 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
 
 def _audit(run: "Run") -> dict[str, Any]:
     return {"audit": None if run.audit is None else run.audit.to_json()}
+
+
+def _acts(run: "Run") -> dict[str, Any]:
+    return {"acts": [act.sentence for act in run.acts_in_effect]}
+
+
+def _decided(run: "Run") -> list[str]:
+    """What was last decided about the classes, in a few lines."""
+    acts = run.acts_in_effect
+    before = (
+        [f"{count(len(acts) - N_ACTS, 'act')} before (newfound history {run.folder})"] if len(acts) > N_ACTS else []
+    )
+    return [*before, *(f"{act.time[:10]}: {act.sentence}" for act in acts[-N_ACTS:])]
 
 
 def _classes(run: "Run") -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """Runs: a folder for everything that one fit produced, how it is made, and what is asked of it later.
 
-new_run ──► folder (predictions · discovered · class_summaries · examples · scoring) ──► predictions and scores of
-other files
+new_run ──► folder (rows · model · derived: predictions · discovered · class_summaries · examples · scoring) ──► acts
+on it; predictions and scores of other files
 """
 
+from newfound.runs.act_log import LoggedAct
+from newfound.runs.acting import Acted, act_on, caught_up, undo
 from newfound.runs.class_summaries import ClassSummary
 from newfound.runs.discovered import Discovered, headline, sentences
 from newfound.runs.folder import Run, check_out, open_run
@@ -15,11 +17,15 @@ from newfound.runs.versions import versions
 from newfound.runs.writing import Origin, write_run
 
 __all__ = [
+    "Acted",
     "ClassSummary",
     "Discovered",
     "Listener",
+    "LoggedAct",
     "Origin",
     "Run",
+    "act_on",
+    "caught_up",
     "check_out",
     "evaluate_file",
     "evaluate_run",
@@ -28,6 +34,7 @@ __all__ = [
     "open_run",
     "predict_file",
     "sentences",
+    "undo",
     "versions",
     "write_run",
 ]

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from newfound.classes import Classes
+from newfound.classes import NO_CLASS, Classes
 from newfound.runs.columnar import Columns
 
 
@@ -23,6 +23,8 @@ class ClassSummary:
     n_observed: int  # that carry its label
     confidence: float | None  # mean probability of the class over its rows; None where it has none
     evidence: dict[str, float] | None  # of a new class: the labels it would hold if it were known, those it holds, p
+    id: str = field(default="", kw_only=True)  # no act changes it
+    is_named: bool = field(default=False, kw_only=True)  # whether the name is a person's
 
 
 def summarise_classes(classes: Classes, table: Columns, evidence: Mapping[Any, dict[str, float]]) -> list[ClassSummary]:
@@ -38,6 +40,8 @@ def summarise_classes(classes: Classes, table: Columns, evidence: Mapping[Any, d
             n_observed=int((table["observed_label"] == name).sum()),
             confidence=_mean(table["probability"][table["class"] == name]),
             evidence=evidence.get(name),
+            id=str(classes.ids[position]),
+            is_named=bool(classes.is_named[position]),
         )
         for position, name in enumerate(classes.names.astype(str).tolist())
     ]
@@ -49,11 +53,14 @@ def _mean(values: np.ndarray) -> float | None:
 
 def classes_from(summaries: Sequence[ClassSummary]) -> Classes:
     """Which components belong to which class, with the names as text."""
-    component_class = np.zeros(sum(len(c.components) for c in summaries), dtype=int)
+    n_components = 1 + max((k for c in summaries for k in c.components), default=-1)
+    component_class = np.full(n_components, NO_CLASS)
     for position, summary in enumerate(summaries):
         component_class[summary.components] = position
     names = np.array([c.name for c in summaries], dtype=str)
-    return Classes(names, np.array([c.is_new for c in summaries], dtype=bool), component_class)
+    is_new = np.array([c.is_new for c in summaries], dtype=bool)
+    ids = np.array([c.id for c in summaries], dtype=str)
+    return Classes(names, is_new, component_class, ids, np.array([c.is_named for c in summaries], dtype=bool))
 
 
 def to_json(summaries: Sequence[ClassSummary]) -> str:

@@ -1,5 +1,6 @@
-"""Named columns and arrays on disk: Parquet, CSV, safetensors. None of them can run code."""
+"""Named columns and arrays as files: Parquet, CSV, safetensors. None of them can run code."""
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,34 +13,51 @@ Columns = dict[str, np.ndarray]
 
 
 def as_arrow(columns: Columns) -> "pa.Table":
+    """A column for each array; of a matrix, one of lists."""
     import pyarrow as pa
 
-    return pa.table({name: pa.array(column) for name, column in columns.items()})
+    def column(array: np.ndarray) -> "pa.Array":
+        if array.ndim == 1:
+            return pa.array(array)
+        return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(array).ravel()), array.shape[1])
+
+    return pa.table({name: column(array) for name, array in columns.items()})
 
 
-def write_parquet(path: Path, columns: Columns) -> None:
+def parquet_bytes(columns: Columns, compression: str = "snappy") -> bytes:
     import pyarrow.parquet as pq
 
-    pq.write_table(as_arrow(columns), path)
+    content = io.BytesIO()
+    pq.write_table(as_arrow(columns), content, compression=compression)
+    return content.getvalue()
 
 
-def write_csv(path: Path, columns: Columns) -> None:
+def csv_bytes(columns: Columns) -> bytes:
     import pyarrow.csv
 
-    pyarrow.csv.write_csv(as_arrow(columns), path)
+    content = io.BytesIO()
+    pyarrow.csv.write_csv(as_arrow(columns), content)
+    return content.getvalue()
+
+
+def tensor_bytes(tensors: Columns) -> bytes:
+    from safetensors.numpy import save
+
+    return save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
 
 
 def read_parquet(path: Path) -> Columns:
+    """Arrays, and matrices where there are lists of one length."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    def array(column: "pa.ChunkedArray") -> np.ndarray:
+        if not pa.types.is_fixed_size_list(column.type):
+            return column.to_numpy()
+        return column.combine_chunks().flatten().to_numpy().reshape(len(column), -1)
+
     table = pq.read_table(path)
-    return {name: table[name].to_numpy() for name in table.column_names}
-
-
-def write_tensors(path: Path, tensors: Columns) -> None:
-    from safetensors.numpy import save_file
-
-    save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, path)
+    return {name: array(table[name]) for name in table.column_names}
 
 
 def read_tensors(path: Path) -> Columns:

@@ -51,7 +51,7 @@ def summarise_discovery(model: Any, table: Columns) -> Discovered:
     return Discovered(
         n_new=model.n_new_,
         n_new_range=model.n_new_range_,
-        is_given=model.n_new != "auto",
+        is_given=model.n_new == model.n_new_,
         has_labels=fitted.classes.n_known > 0,
         method=fitted.method,
         n_rows=len(predicted),
@@ -70,29 +70,21 @@ def discovered_columns(model: Any) -> Columns:
 
 def near_and_wide(tree: ClassTree | None, classes: Classes) -> tuple[list[str], str | None]:
     """Which two new classes the tree would join next, and which one it would divide."""
-    names = classes.names[classes.is_new].astype(str).tolist()
-    if tree is None or not names or classes.n_components != classes.n_known + tree.n_fragments:
+    components = np.array(classes.new_components, dtype=int)
+    if tree is None or len(components) == 0:
         return [], None
-    group = classes.component_class[classes.n_known :] - classes.n_known
-    if not np.array_equal(group, tree.cut(len(names))):
-        return [], None  # classes that a person has put together otherwise
+    own = tree.among(components - (classes.n_components - tree.n_fragments))
+    position = classes.component_class[components]
+    held = [{int(i)} for i in position]  # by each node: the classes of its fragments
     closest: list[str] = []
-    if len(names) > 2:  # two have no choice
-        coarser = tree.cut(len(names) - 1)
-        closest = next(_names_of(names, group[coarser == i]) for i in range(len(names)) if _n(group[coarser == i]) == 2)
     divisible = None
-    if len(names) < tree.n_fragments:
-        finer = tree.cut(len(names) + 1)
-        divisible = next(name for i, name in enumerate(names) if _n(finer[group == i]) == 2)
-    return closest, divisible
-
-
-def _n(groups: np.ndarray) -> int:
-    return len(np.unique(groups))
-
-
-def _names_of(names: list[str], groups: np.ndarray) -> list[str]:
-    return [names[i] for i in np.unique(groups)]
+    for a, b in own.children.tolist():
+        held.append(held[a] | held[b])
+        if len(held[-1]) == 1:  # the last such join parts the widest class
+            divisible = str(classes.names[next(iter(held[-1]))])
+        elif not closest and len(held[a]) == len(held[b]) == 1:
+            closest = [str(classes.names[i]) for i in sorted(held[-1])]
+    return closest if classes.is_new.sum() > 2 else [], divisible  # two have no choice
 
 
 def _moves(discovered: np.ndarray, predicted: np.ndarray) -> list[tuple[str, str, int]]:

@@ -9,9 +9,12 @@
     disagreements.csv    rows whose observed label is not the predicted class; the label itself is never changed
     history.parquet      every term of the objective over time
     examples.safetensors the rows that the report shows, and the latent map
+    rows.parquet         the rows that were fitted on, so that an act does not need the source again
+    acts.jsonl           what a person decided about the classes, act by act; missing where nothing was
     report.html
 
-It is made beside its place, in a folder of another name, and moved there when it is whole.
+It is made beside its place, in a folder of another name, and moved there when it is whole. The model stays as it was
+fitted; what acts make of it is computed when it is asked for, and the files that depend on it follow (`derived`).
 """
 
 import glob
@@ -30,11 +33,13 @@ from newfound.auditing import Audit
 from newfound.classes import Classes
 from newfound.data import Schema
 from newfound.errors import DataError
+from newfound.runs.act_log import LoggedAct, in_effect, read_acts, replayed
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
 from newfound.runs.columnar import Columns, read_parquet, read_tensors
 from newfound.runs.discovered import Discovered
+from newfound.runs.stored_rows import StoredRows, read_rows
 
-FORMAT = 3
+FORMAT = 4
 DESCRIPTION = "run.json"
 AUDIT = "audit.json"
 UNFINISHED = ".unfinished-"
@@ -49,10 +54,29 @@ class Run:
 
     @property
     def model(self) -> Any:
-        """The fitted estimator."""
+        """The fitted estimator, with the classes that acts have made of it."""
+        return self.model_after(self.acts)
+
+    def model_after(self, acts: list[LoggedAct]) -> Any:
         from newfound.estimator import load
 
-        return load(self.folder / "model")
+        model = load(self.folder / "model")
+        model.fitted_ = replayed(model.fitted_, acts)
+        return model
+
+    @property
+    def acts(self) -> list[LoggedAct]:
+        """What was decided about the classes, and what of it was taken back."""
+        return read_acts(self.folder)
+
+    @property
+    def acts_in_effect(self) -> list[LoggedAct]:
+        return in_effect(self.acts)
+
+    @property
+    def rows(self) -> StoredRows:
+        """The rows that were fitted on."""
+        return read_rows(self.folder)
 
     @property
     def schema(self) -> Schema:

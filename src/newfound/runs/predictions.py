@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from newfound.classes import AS_USUAL, Decision
+from newfound.classes import AS_USUAL, Classes, Decision
 from newfound.data import Dataset, Schema, read_batches, read_dataset, streams
 from newfound.errors import DataError
 from newfound.evaluation import posterior_entropy
@@ -27,12 +27,24 @@ def predict_table(
     truth: np.ndarray | None = None,
     decision: Decision = AS_USUAL,
 ) -> Columns:
+    """What a model says of rows (`answer_table`)."""
+    probabilities = model.predict_component_proba(X)
+    return answer_table(model.fitted_.classes, probabilities, row_ids, observed, truth, decision)
+
+
+def answer_table(
+    classes: Classes,
+    probabilities: np.ndarray,
+    row_ids: np.ndarray,
+    observed: np.ndarray,
+    truth: np.ndarray | None = None,
+    decision: Decision = AS_USUAL,
+) -> Columns:
     """A column for each thing that is said of a row. `observed` and `truth` are names, "" where there is none.
 
-    So is the class where no answer is given; its probability is told all the same.
+    So is the class where no answer is given; its probability is told all the same. Labels of known classes are told by
+    the names that these have now.
     """
-    classes = model.fitted_.classes
-    probabilities = model.predict_component_proba(X)
     answer = classes.answer(probabilities, decision)
     table = {
         "row_id": row_ids.astype(str),
@@ -41,9 +53,9 @@ def predict_table(
         "p_new": answer.p_new,
         "component": answer.component,
         "entropy": posterior_entropy(probabilities),
-        "observed_label": observed,
+        "observed_label": classes.called_now(observed),
     }
-    return table if truth is None else table | {"true_class": truth}
+    return table if truth is None else table | {"true_class": classes.called_now(truth)}
 
 
 def disagreements(table: Columns) -> np.ndarray:

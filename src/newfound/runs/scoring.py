@@ -16,7 +16,7 @@ from newfound.runs.predictions import predict_batches
 def evaluate_answers(table: Columns, truth: np.ndarray, classes: Classes) -> Evaluation:
     """True classes against predicted ones, by name, on the rows whose true class is not ""."""
     rows = truth != ""
-    truth, predicted = truth[rows].astype(str), table["class"][rows].astype(str)
+    truth, predicted = classes.called_now(truth[rows].astype(str)), table["class"][rows].astype(str)
     known = classes.known.astype(str)
     certainty = Certainty(
         probability=table["probability"][rows],

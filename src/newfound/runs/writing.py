@@ -7,20 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from newfound import __version__
 from newfound.auditing import Audit
 from newfound.data import Dataset
 from newfound.labels import Labels
-from newfound.runs.class_summaries import summarise_classes, to_json
-from newfound.runs.columnar import Columns, write_csv, write_parquet, write_tensors
-from newfound.runs.discovered import discovered_columns, summarise_discovery
-from newfound.runs.examples import choose_examples
-from newfound.runs.folder import AUDIT, DESCRIPTION, FORMAT, Run, made_whole
+from newfound.runs.columnar import parquet_bytes
+from newfound.runs.derived import write_derived
+from newfound.runs.examples import latent_map
+from newfound.runs.folder import AUDIT, FORMAT, Run, made_whole, open_run
 from newfound.runs.listener import SILENT, Listener
-from newfound.runs.predictions import disagreements, predict_table
-from newfound.runs.scoring import validation_calibration
+from newfound.runs.stored_rows import StoredRows, rows_of_fit, write_rows
 from newfound.runs.versions import versions
 
 
@@ -63,32 +59,21 @@ def fill_run(
 ) -> Run:
     """Every file of a run, in an empty folder."""
     listener.stage("predicting")
-    truth = None if observed is None else dataset.labels.names
-    seen = dataset.labels if observed is None else observed
-    table = predict_table(model, dataset.X, dataset.row_ids, seen.names, truth) | discovered_columns(model)
+    rows = rows_of_fit(model, dataset, observed)
+    write_rows(folder, rows)
     model.save(folder / "model")
-    write_parquet(folder / "history.parquet", model.history_)
-    _write_predictions(folder, table)
-    (folder / "classes.json").write_text(to_json(summarise_classes(model.fitted_.classes, table, model.evidence_)))
+    (folder / "history.parquet").write_bytes(parquet_bytes(model.history_))
     listener.stage("laying out the latent map")
-    write_tensors(folder / "examples.safetensors", choose_examples(model, dataset, table))
-    description = _describe(model, dataset, table) | asdict(origin)
-    (folder / DESCRIPTION).write_text(json.dumps(description, indent=1, default=_plain))
-    return Run(folder, json.loads((folder / DESCRIPTION).read_text()))
+    write_derived(folder, model, rows, latent_map(model, dataset.X), _describe(model, dataset, rows) | asdict(origin))
+    return open_run(folder)
 
 
 def write_audit(folder: Path, audit: Audit) -> None:
     (folder / AUDIT).write_text(json.dumps(audit.to_json(), indent=1))
 
 
-def _write_predictions(folder: Path, table: Columns) -> None:
-    write_parquet(folder / "predictions.parquet", table)
-    write_csv(folder / "predictions.csv", table)
-    differ = disagreements(table)
-    write_csv(folder / "disagreements.csv", {name: column[differ] for name, column in table.items()})
-
-
-def _describe(model: Any, dataset: Dataset, table: Columns) -> dict[str, Any]:
+def _describe(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:
+    """The part of `run.json` that no act changes."""
     from newfound.models import MODELS
 
     return {
@@ -102,26 +87,10 @@ def _describe(model: Any, dataset: Dataset, table: Columns) -> dict[str, Any]:
         "seeds": [restart.seed for restart in model.restarts_],
         "regime": model.regime_,
         "termination_condition": str(model.termination_condition_),
-        "n_new": model.n_new_,
-        "n_new_range": model.n_new_range_,
-        "selection": _about_selection(model),
-        "discovery": summarise_discovery(model, table).to_json(),
+        "n_acts": 0,
         "n_rows": len(dataset),
-        "n_labelled": int((table["observed_label"] != "").sum()),
-        "n_disagreements": int(disagreements(table).sum()),
+        "n_labelled": int((rows.observed != "").sum()),
         "fingerprint": dataset.fingerprint(),
         "schema": dataset.schema.to_json(),
         "log": dataset.log,
-        "calibration": validation_calibration(model, table),
     }
-
-
-def _about_selection(model: Any) -> dict[str, Any] | None:
-    from newfound.discovery.selection import describe
-
-    selection = model.selection_
-    return None if selection is None else selection._asdict() | {"sentence": describe(selection, model.classes_)}
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)

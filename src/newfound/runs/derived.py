@@ -1,0 +1,95 @@
+"""What a run says, from its model as it stands now and its stored rows: the files that follow every act.
+
+The files are made in memory and then put in place one after the other, `run.json` last: a reader never meets half of
+one, and a run whose files were left behind by an interrupted act is noticed (`is_behind`).
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from newfound.files import replace_file
+from newfound.inference import normed
+from newfound.runs.act_log import LoggedAct, write_acts
+from newfound.runs.class_summaries import summarise_classes, to_json
+from newfound.runs.columnar import Columns, csv_bytes, parquet_bytes, tensor_bytes
+from newfound.runs.discovered import discovered_columns, summarise_discovery
+from newfound.runs.examples import choose_examples
+from newfound.runs.folder import DESCRIPTION, Run, open_run
+from newfound.runs.predictions import answer_table, disagreements
+from newfound.runs.scoring import validation_calibration
+from newfound.runs.stored_rows import StoredRows
+
+
+def rewrite(run: Run, acts: list[LoggedAct], finish: Callable[[Run], object]) -> Run:
+    """The log of acts, and every file that depends on them; `finish` adds what is made of these, such as a report."""
+    fixed = {name: run.examples[name] for name in ("map_rows", "map")}
+    files = derived_files(run.model_after(acts), run.rows, fixed, run.description | {"n_acts": len(acts)})
+    write_acts(run.folder, acts)
+    _put(run.folder, files)
+    again = open_run(run.folder)
+    finish(again)
+    return again
+
+
+def is_behind(run: Run) -> bool:
+    """Whether an act was interrupted before the files that follow it were written."""
+    return run.description["n_acts"] != len(run.acts)
+
+
+def write_derived(folder: Path, model: Any, rows: StoredRows, fixed: Columns, description: dict[str, Any]) -> None:
+    """`fixed` are parts of the examples that no act changes, `description` what `run.json` holds beside the answer."""
+    _put(folder, derived_files(model, rows, fixed, description))
+
+
+def _put(folder: Path, files: dict[str, bytes]) -> None:
+    for name, content in files.items():
+        replace_file(folder / name, content)
+
+
+def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dict[str, Any]) -> dict[str, bytes]:
+    """The files by name, `run.json` last."""
+    table = table_of_rows(model, rows)
+    differ = disagreements(table)
+    classes = to_json(summarise_classes(model.fitted_.classes, table, model.evidence_))
+    about = description | describe_answer(model, table)
+    return {
+        "predictions.parquet": parquet_bytes(table),
+        "predictions.csv": csv_bytes(table),
+        "disagreements.csv": csv_bytes({name: column[differ] for name, column in table.items()}),
+        "classes.json": classes.encode(),
+        "examples.safetensors": tensor_bytes(choose_examples(model, rows.X, table) | fixed),
+        DESCRIPTION: json.dumps(about, indent=1, default=_plain).encode(),
+    }
+
+
+def table_of_rows(model: Any, rows: StoredRows) -> Columns:
+    """What is said of every row that was fitted on."""
+    answers = answer_table(model.fitted_.classes, normed(rows.q), rows.row_ids, rows.observed, rows.truth)
+    return answers | discovered_columns(model)
+
+
+def describe_answer(model: Any, table: Columns) -> dict[str, Any]:
+    """The part of `run.json` that depends on what the classes are now."""
+    return {
+        "n_new": model.n_new_,
+        "n_new_range": model.n_new_range_,
+        "selection": _about_selection(model),
+        "discovery": summarise_discovery(model, table).to_json(),
+        "n_disagreements": int(disagreements(table).sum()),
+        "calibration": validation_calibration(model, table),
+    }
+
+
+def _about_selection(model: Any) -> dict[str, Any] | None:
+    from newfound.discovery.selection import describe
+
+    selection = model.selection_
+    return None if selection is None else selection._asdict() | {"sentence": describe(selection, model.classes_)}
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)

@@ -1,0 +1,46 @@
+"""The rows of a run as they were fitted on, so that whatever a person decides later, the source is not needed again."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from newfound.data import Dataset
+from newfound.inference import component_probabilities
+from newfound.labels import Labels
+from newfound.runs.columnar import Columns, parquet_bytes, read_parquet
+
+ROWS = "rows.parquet"
+
+
+class StoredRows(NamedTuple):
+    """What a fit saw of each row, and what its network says of it; no act changes this."""
+
+    row_ids: np.ndarray
+    observed: np.ndarray  # the label by its name in the source, "" where there is none
+    X: np.ndarray
+    q: np.ndarray  # (rows, components): q(y | x)^(1/T) in single precision, not normed
+    truth: np.ndarray | None = None  # the label in the source, where some were hidden on purpose
+    groups: np.ndarray | None = None  # the person, site or machine, where that was told
+
+
+def rows_of_fit(model: Any, dataset: Dataset, observed: Labels | None) -> StoredRows:
+    """For `observed` see `write_run`."""
+    fitted = model.fitted_
+    return StoredRows(
+        row_ids=dataset.row_ids.astype(str),
+        observed=(dataset.labels if observed is None else observed).names,
+        X=dataset.X,
+        q=fitted.infer(component_probabilities, dataset.X, fitted.temperature),
+        truth=None if observed is None else dataset.labels.names,
+        groups=None if dataset.groups is None else dataset.groups.astype(str),
+    )
+
+
+def write_rows(folder: Path, rows: StoredRows) -> None:
+    columns: Columns = {name: array for name, array in rows._asdict().items() if array is not None}
+    (folder / ROWS).write_bytes(parquet_bytes(columns, compression="zstd"))
+
+
+def read_rows(folder: Path) -> StoredRows:
+    return StoredRows(**read_parquet(folder / ROWS))
