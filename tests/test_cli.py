@@ -19,7 +19,20 @@ def test_version_and_help():
     assert command("--version").stdout == f"newfound {newfound.__version__}\n"
     help_text = command("--help").stdout
     assert "discovers the ones you didn't" in help_text
-    for name in ("audit", "fit", "predict", "evaluate", "report", "info", "datasets", "reproduce", "demo"):
+    for name in (
+        "audit",
+        "fit",
+        "predict",
+        "evaluate",
+        "report",
+        "info",
+        "name",
+        "merge",
+        "undo",
+        "datasets",
+        "reproduce",
+        "demo",
+    ):
         assert re.search(rf"^\W*{name} ", help_text, re.M)
 
 

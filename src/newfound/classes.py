@@ -162,11 +162,25 @@ class Classes:
 
         Each class is summed for itself, so that no other one changes it in the last digit.
         """
-        q = self.remaining(of_components)
-        if np.array_equal(self.component_class, np.arange(len(self))):
-            return q
+        return self._together(self.remaining(of_components))
+
+    def _together(self, q: np.ndarray) -> np.ndarray:
+        order, first = self._class_by_class
+        if len(self) == q.shape[1] == len(order) and np.array_equal(order, first):
+            return q  # each class is its component
+        return np.add.reduceat(q.take(order, axis=1), first, axis=1)
+
+    @cached_property
+    def _class_by_class(self) -> tuple[np.ndarray, np.ndarray]:
+        """The components class by class, and where among these each class begins."""
         order = np.argsort(self.component_class, kind="stable")[(~self.is_kept).sum() :]
-        return np.add.reduceat(q[:, order], np.searchsorted(self.component_class[order], np.arange(len(self))), axis=1)
+        return order, np.searchsorted(self.component_class[order], np.arange(len(self)))
+
+    @cached_property
+    def _sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """The components that were found known and those that were found new, as far as they are kept."""
+        is_new = self.component_is_new
+        return np.flatnonzero(self.is_kept & ~is_new), np.flatnonzero(self.is_kept & is_new)
 
     def is_called_new(self, of_components: np.ndarray) -> np.ndarray:
         """Whether each row is new: where all components found new are together more probable than every known one.
@@ -174,11 +188,13 @@ class Classes:
         What is new may be spread over several classes, none of which could hold its own against a known class alone.
         This is of the fit, and no act changes it: else a merge into a known class would move rows of other classes.
         """
-        q, new = self.remaining(of_components), self.is_kept & self.component_is_new
-        known = self.is_kept & ~self.component_is_new
-        if not known.any() or not new.any():
-            return np.full(len(q), bool(new.any()))
-        return q[:, new].sum(axis=1) > q[:, known].max(axis=1)
+        return self._is_on_new_side(self.remaining(of_components))
+
+    def _is_on_new_side(self, q: np.ndarray) -> np.ndarray:
+        known, new = self._sides
+        if len(known) == 0 or len(new) == 0:
+            return np.full(len(q), len(new) > 0)
+        return q.take(new, axis=1).sum(axis=1) > q.take(known, axis=1).max(axis=1)
 
     def answer(self, of_components: np.ndarray, decision: Decision = AS_USUAL) -> Answer:
         """From the probabilities of the components to what is said of each row.
@@ -187,12 +203,12 @@ class Classes:
         stays what it is when other classes are merged.
         """
         q = self.remaining(of_components)
-        is_on_side = (self.is_called_new(of_components)[:, None] == self.component_is_new) & self.is_kept
+        is_on_side = (self._is_on_new_side(q)[:, None] == self.component_is_new) & self.is_kept
         component = np.where(is_on_side, q, -1.0).argmax(axis=1)
-        p_new = q[:, self.is_of_new_class].sum(axis=1)
+        p_new = q.take(np.flatnonzero(self.is_of_new_class), axis=1).sum(axis=1)
         component = self._decided(q, component, p_new, decision)
         position = self.component_class[component]
-        probability = self.probabilities(of_components)[np.arange(len(position)), position]
+        probability = self._together(q)[np.arange(len(position)), position]
         return Answer(position, probability, p_new, component, probability >= (decision.abstain or 0.0))
 
     def _decided(self, q: np.ndarray, component: np.ndarray, p_new: np.ndarray, decision: Decision) -> np.ndarray:

@@ -24,6 +24,7 @@ FILES = [
     "model",
     "predictions.csv",
     "predictions.parquet",
+    "rows.parquet",
     "run.json",
 ]
 
@@ -54,7 +55,7 @@ def test_run_holds_the_whole_configuration(workplace):
 def test_classes_of_a_run_are_those_of_its_model(workplace):
     run = open_run(workplace / "run")
     of_model = run.model.fitted_.classes
-    for name in ("names", "is_new", "component_class"):
+    for name in ("names", "ids", "is_new", "is_named", "component_class"):
         np.testing.assert_array_equal(getattr(run.class_map, name), getattr(of_model, name))
 
 
@@ -147,8 +148,8 @@ def test_interrupted_fit_leaves_a_usable_run(dataset, tmp_path, interrupted_at_t
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 1}, r"was written by an earlier newfound \(format 1 of 3\): fit again\."),
-        ({"format": 4}, r"was written by a newer newfound .* Upgrade with pip"),
+        ({"format": 1}, r"was written by an earlier newfound \(format 1 of 4\): fit again\."),
+        ({"format": 5}, r"was written by a newer newfound .* Upgrade with pip"),
         ({"format": "two"}, r"is damaged .* Fit again\."),
     ],
 )

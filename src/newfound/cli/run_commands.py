@@ -119,9 +119,8 @@ def _acts(run: "Run") -> dict[str, Any]:
 def _decided(run: "Run") -> list[str]:
     """What was last decided about the classes, in a few lines."""
     acts = run.acts_in_effect
-    before = (
-        [f"{count(len(acts) - N_ACTS, 'act')} before (newfound history {run.folder})"] if len(acts) > N_ACTS else []
-    )
+    n_before = max(0, len(acts) - N_ACTS)
+    before = [f"{count(n_before, 'act')} before these: newfound history {run.folder}"] if n_before else []
     return [*before, *(f"{act.time[:10]}: {act.sentence}" for act in acts[-N_ACTS:])]
 
 

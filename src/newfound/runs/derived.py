@@ -17,7 +17,7 @@ from newfound.runs.act_log import LoggedAct, write_acts
 from newfound.runs.class_summaries import summarise_classes, to_json
 from newfound.runs.columnar import Columns, csv_bytes, parquet_bytes, tensor_bytes
 from newfound.runs.discovered import discovered_columns, summarise_discovery
-from newfound.runs.examples import choose_examples
+from newfound.runs.examples import LATENT_MAP, choose_examples
 from newfound.runs.folder import DESCRIPTION, Run, open_run
 from newfound.runs.predictions import answer_table, disagreements
 from newfound.runs.scoring import validation_calibration
@@ -26,7 +26,7 @@ from newfound.runs.stored_rows import StoredRows
 
 def rewrite(run: Run, acts: list[LoggedAct], finish: Callable[[Run], object]) -> Run:
     """The log of acts, and every file that depends on them; `finish` adds what is made of these, such as a report."""
-    fixed = {name: run.examples[name] for name in ("map_rows", "map")}
+    fixed = {name: array for name, array in run.examples.items() if name in LATENT_MAP}
     files = derived_files(run.model_after(acts), run.rows, fixed, run.description | {"n_acts": len(acts)})
     write_acts(run.folder, acts)
     _put(run.folder, files)
@@ -51,7 +51,7 @@ def _put(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dict[str, Any]) -> dict[str, bytes]:
-    """The files by name, `run.json` last."""
+    """The files by name, `run.json` last. Whatever else follows from the classes is one more line here."""
     table = table_of_rows(model, rows)
     differ = disagreements(table)
     classes = to_json(summarise_classes(model.fitted_.classes, table, model.evidence_))

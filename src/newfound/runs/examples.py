@@ -8,6 +8,7 @@ from newfound.runs.columnar import Columns
 
 N_MOST_CONFIDENT, N_LOWEST_CONFIDENCE, N_GENERATED = 12, 6, 8
 MAP_MAX_ROWS = 2000
+LATENT_MAP = ("map_rows", "map")  # what `latent_map` gives
 TSNE_MIN_ROWS = 50  # fewer have too few neighbours for it
 
 
