@@ -96,7 +96,9 @@ class DeepGenerativeClassifier(
         names = getattr(attempt, "feature_names_in_", None)
         groups = None if groups is None else check_groups(groups, len(X))
         parameters = self.get_params(deep=False) | {"config": self.config or Config()}
-        attempt.fitted_ = fit_model(self.model, X, labels, parameters, feature_names=names, groups=groups, held_out=held_out)
+        attempt.fitted_ = fit_model(
+            self.model, X, labels, parameters, feature_names=names, groups=groups, held_out=held_out
+        )
         self.__dict__ = attempt.__dict__
         return self
 

@@ -5,8 +5,8 @@ suggestions ──► a person ──► given (which rows are learned from as l
 Pure functions; `LabellingLoop` is what an estimator has of them.
 """
 
-from newfound.labelling.changes import Changes, HeldOut, compare, sentences
+from newfound.labelling.changes import Changes, HeldOut, Named, compare, sentences
 from newfound.labelling.loop import LabellingLoop
 from newfound.labelling.suggestions import Suggestions, suggest_rows
 
-__all__ = ["Changes", "HeldOut", "LabellingLoop", "Suggestions", "compare", "sentences", "suggest_rows"]
+__all__ = ["Changes", "HeldOut", "LabellingLoop", "Named", "Suggestions", "compare", "sentences", "suggest_rows"]

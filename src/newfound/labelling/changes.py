@@ -1,10 +1,11 @@
 """What a second fit of the same rows changed: classes that appeared, vanished, split or merged, and rows that moved."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from newfound.fitted import Fitted
 from newfound.wording import and_list, count, if_few_labels, percent, short_list
 
 LARGE = 0.2  # of a class: a smaller part of it that goes elsewhere is rows that moved, and no split
@@ -30,7 +31,7 @@ class Changes:
     merged: list[tuple[list[str], str]]  # classes before, class after
     became_known: list[str]  # they have labels now
     moved: list[tuple[str, str, int]]  # class before, class after, rows
-    n_moved: int  # rows whose class has another name than before
+    n_moved: int  # rows that are in another class than before
     n_rows: int
     held_out: HeldOut | None = None  # None where no label was held out of both
     added: dict[str, int] | None = None  # rows of each class that counted as labelled, beside those that are
@@ -46,27 +47,41 @@ class Changes:
         return cls(**stored | tuples | pairs | {"held_out": held_out})
 
 
-def compare(before: np.ndarray, after: np.ndarray, became_known: list[str] | None = None) -> Changes:
-    """From the class of each row before and after, by name."""
-    old, rows = np.unique(before.astype(str), return_inverse=True)
-    new, columns = np.unique(after.astype(str), return_inverse=True)
+class Named(NamedTuple):
+    """The class of each row by its id, which stays what it is whatever the class is called; and what it is called."""
+
+    ids: np.ndarray  # (rows,)
+    names: dict[str, str]  # of each id
+
+    @classmethod
+    def of(cls, fitted: Fitted) -> "Named":
+        ids, names = fitted.classes.ids.astype(str), fitted.classes.names.astype(str)
+        return cls(ids[fitted.row_classes], dict(zip(ids.tolist(), names.tolist(), strict=True)))
+
+
+def compare(before: Named, after: Named, became_known: list[str] | None = None) -> Changes:
+    """From the class of each row before and after; a class is told by its last name."""
+    called = before.names | after.names
+    old, rows = np.unique(before.ids, return_inverse=True)
+    new, columns = np.unique(after.ids, return_inverse=True)
     counts = np.zeros((len(old), len(new)), int)
     np.add.at(counts, (rows, columns), 1)
-    moved = [(str(a), str(b), int(counts[i, j])) for i, a in enumerate(old) for j, b in enumerate(new) if a != b]
+    moved = [(called[a], called[b], int(counts[i, j])) for i, a in enumerate(old) for j, b in enumerate(new) if a != b]
+    old_names, new_names = (np.array([called[i] for i in ids.tolist()]) for ids in (old, new))
     return Changes(
-        appeared=_only(new, counts.sum(axis=0), set(old)),
-        vanished=_only(old, counts.sum(axis=1), set(new)),
-        split=_parts(old, new, counts),
-        merged=[(parts, whole) for whole, parts in _parts(new, old, counts.T)],
+        appeared=_only(new_names[~np.isin(new, old)], counts[:, ~np.isin(new, old)].sum(axis=0)),
+        vanished=_only(old_names[~np.isin(old, new)], counts[~np.isin(old, new)].sum(axis=1)),
+        split=_parts(old_names, new_names, counts),
+        merged=[(parts, whole) for whole, parts in _parts(new_names, old_names, counts.T)],
         became_known=became_known or [],
         moved=sorted((move for move in moved if move[2]), key=lambda move: -move[2]),
-        n_moved=int((before.astype(str) != after.astype(str)).sum()),
-        n_rows=len(before),
+        n_moved=int((before.ids != after.ids).sum()),
+        n_rows=len(before.ids),
     )
 
 
-def _only(names: np.ndarray, n_rows: np.ndarray, others: set[Any]) -> list[tuple[str, int]]:
-    found = [(str(name), int(n)) for name, n in zip(names, n_rows, strict=True) if name not in others]
+def _only(names: np.ndarray, n_rows: np.ndarray) -> list[tuple[str, int]]:
+    found = [(str(name), int(n)) for name, n in zip(names, n_rows, strict=True)]
     return sorted(found, key=lambda entry: -entry[1])
 
 

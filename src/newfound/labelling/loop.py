@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from newfound.fitted import Fitted
 from newfound.labelling.carry_over import carried_over
-from newfound.labelling.changes import Changes, HeldOut, compare
+from newfound.labelling.changes import Changes, HeldOut, Named, compare
 from newfound.labelling.given import ToLearn, called_now, labels_to_learn
 from newfound.labelling.suggestions import Suggestions, suggest_rows
 from newfound.labels import Labels
@@ -24,17 +24,18 @@ class LabellingLoop:
     fitted_: Fitted
 
     def suggest(self, X: Any, n: int = 50, y: Any = None) -> Suggestions:
-        """The n rows of X that would tell most if they were labelled, the most telling first.
+        """The n rows that would tell most if they were labelled, the most telling first.
 
-        Rows that carry a label in y are left out. Of each suggestion: the number of its row, its class now with its
-        probability, and why it would tell much. Rows that many others are like in their doubt come first; new classes
-        that have no name yet are there with their most typical row.
+        X are the rows that were fitted on. Those that carried a label then, or carry one in y now, are left out. Of
+        each suggestion: the number of its row, its class with its probability, and why it would tell much.
         """
         check_is_fitted(self)
         check_parameters({"n": n}, {"n": (Number(1, whole=True),)})
-        of_components, latent = self.predict_component_proba(X), self.transform(X)  # type: ignore[attr-defined]
-        is_open = ~Labels.read(y, len(latent)).is_labelled
-        return suggest_rows(self.fitted_.classes, of_components, latent, n, is_open)
+        fitted = self.fitted_
+        latent = self.transform(X)  # type: ignore[attr-defined]
+        _check_rows(fitted, len(latent))
+        is_open = ~(fitted.row_is_labelled | Labels.read(y, len(latent)).is_labelled)
+        return suggest_rows(fitted.classes, fitted.row_probabilities, latent, n, is_open)
 
     def refit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """A new estimator, fitted to the same rows with more labels; classes that are the same keep ids and names.
@@ -45,6 +46,7 @@ class LabellingLoop:
         """
         check_is_fitted(self)
         before = self.fitted_
+        _check_rows(before, len(X))
         labels = as_called_now(before, Labels.read(y, len(before.row_components)))
         learned = labels_to_learn(before, labels)
         _warn_of_single_labels(learned)
@@ -59,6 +61,15 @@ class LabellingLoop:
         )
         after.changes_ = changes_between(self, after, X, labels, learned)
         return after
+
+
+def _check_rows(fitted: Fitted, n: int) -> None:
+    """What was found is known row by row, so these must be the same rows."""
+    if n != len(fitted.row_components):
+        raise ValueError(
+            f"X must be the rows that were fitted on, in the same order: expected {len(fitted.row_components):,}, got "
+            f"{n:,}. Give all of them; for other rows there is `predict`."
+        )
 
 
 def _is_given(before: Fitted, labels: Labels) -> np.ndarray:
@@ -81,7 +92,7 @@ def changes_between(before: Any, after: Any, X: Any, labels: Labels, learned: To
     """What a refit changed."""
     known = set(before.fitted_.classes.known.astype(str))
     became = [name for name in after.fitted_.classes.known.astype(str).tolist() if name not in known]
-    changes = compare(before.labels_, after.labels_, became)
+    changes = compare(*(Named.of(model.fitted_) for model in (before, after)), became)
     added = {str(name): n for name, n in learned.added.items()}
     return replace(changes, held_out=held_out_of_both(before, after, X, labels), added=added or None)
 

@@ -1,9 +1,9 @@
 """What to label next: the rows that would tell most, spread so that no two of them tell the same.
 
 A row would tell much where two classes are nearly as probable as each other, and where many rows like it are in the
-same doubt. So all rows without a label are clustered in latent space, each weighed by its doubt (weighted k-means, as
-in Zhdanov 2019, "Diverse mini-batch active learning"): a cluster gathers where doubtful rows are many, and the row
-nearest to its centre stands for them. New classes that nobody has named come first, each with its most typical row.
+same doubt. So the more doubtful rows are clustered in latent space, each weighed by its doubt (weighted k-means, as in
+Zhdanov 2019, "Diverse mini-batch active learning"): a cluster gathers where doubtful rows are many, and the row nearest
+to its centre stands for them. New classes that nobody has named come first, each with its most typical row.
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ import numpy as np
 
 from newfound.classes import Classes
 
-MAX_ROWS = 20_000  # that are clustered: the most doubtful ones
+ROWS_EACH = 20  # rows that are clustered for each one that is suggested, the most doubtful first
 LEAST_DOUBT = 0.05  # of any row: one that is surely of its class may still be wrong, if less often
-CLEAR = 0.9  # a row that is so much more probable of its class than of any other is in no doubt worth a word
+CLEAR = 0.9  # a row whose class is by so much more probable than any other is in no doubt worth a word
 PROTOTYPES_SHARE = 0.25  # of the suggestions, at the most
 
 
@@ -101,7 +101,7 @@ def spread(latent: np.ndarray, weight: np.ndarray, rows: np.ndarray, n: int, see
     """n of the rows, one of each cluster of weighted k-means, the cluster with the most weight first."""
     from sklearn.cluster import KMeans
 
-    rows = rows[np.argsort(-weight[rows], kind="stable")[:MAX_ROWS]]
+    rows = rows[np.argsort(-weight[rows], kind="stable")[: ROWS_EACH * n]]
     if len(rows) <= n:
         return rows
     if n == 0:
