@@ -36,7 +36,7 @@ class Heritage(NamedTuple):
 
 
 def carried_over(before: Fitted, after: Fitted, called: dict[int, str]) -> Classes:
-    """The classes of a fit with the ids and names of the fit before; `called` is what new classes of that are called."""
+    """The classes of a fit with the ids and names of the fit before; `called` is what its new ones are called."""
     heritage = inherit(overlap(before, after), before.classes, called)
     known = [_known(before.classes, name, called) for name in after.classes.known.tolist()]
     new = [
