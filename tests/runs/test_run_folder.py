@@ -115,7 +115,7 @@ def test_a_killed_fit_leaves_no_run(workplace, tmp_path, when):
     shutil.copy(workplace / "pets.csv", tmp_path)
     epochs = ("--epochs", "1000000") if when == "training" else ()
     process = start(*FIT, *epochs, "--out", "run", cwd=tmp_path)
-    sign = ".run.unfinished-*" if when == "training" else ".run.unfinished-*/predictions.parquet"
+    sign = ".run.unfinished-*" if when == "training" else ".run.unfinished-*/rows.parquet"
     _wait_for(lambda: any(tmp_path.glob(sign)), process)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)

@@ -19,19 +19,6 @@ ROWS_AT_A_TIME = 32_768  # of a file that streams
 FORMATS_OUT = (".csv", ".parquet")
 
 
-def predict_table(
-    model: Any,
-    X: np.ndarray,
-    row_ids: np.ndarray,
-    observed: np.ndarray,
-    truth: np.ndarray | None = None,
-    decision: Decision = AS_USUAL,
-) -> Columns:
-    """What a model says of rows (`answer_table`)."""
-    probabilities = model.predict_component_proba(X)
-    return answer_table(model.fitted_.classes, probabilities, row_ids, observed, truth, decision)
-
-
 def answer_table(
     classes: Classes,
     probabilities: np.ndarray,
@@ -67,10 +54,12 @@ def predict_batches(
     run: Run, source: str, label: str | None = None, decision: Decision = AS_USUAL
 ) -> Iterator[Columns]:
     """Predictions for a file, some rows at a time where its format allows, so that memory stays flat."""
-    decision.check(run.class_map)
     model = run.model
+    classes = model.fitted_.classes
+    decision.check(classes)
     for batch in _batches(source, run.schema, label):
-        yield predict_table(model, batch.X, batch.row_ids, batch.labels.names, decision=decision)
+        probabilities = model.predict_component_proba(batch.X)
+        yield answer_table(classes, probabilities, batch.row_ids, batch.labels.names, decision=decision)
 
 
 def _batches(source: str, schema: Schema, label: str | None) -> Iterable[Dataset]:
