@@ -67,7 +67,8 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
 def summary_of(run: "Run") -> dict[str, Any]:
     """A run in a few numbers, for machines."""
     about = {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder)}
-    return about | _audit(run) | _classes(run) | _acts(run)
+    changes = {} if run.changes is None else {"changes": run.changes.to_json()}
+    return about | _audit(run) | _classes(run) | _acts(run) | changes
 
 
 def print_summary(console: "Console", run: "Run") -> None:
@@ -77,6 +78,8 @@ def print_summary(console: "Console", run: "Run") -> None:
     found = run.discovered
     console.print(headline(found), style="bold")
     for sentence in sentences(found):
+        console.print(sentence, markup=False, soft_wrap=True)
+    for sentence in _changes(run):
         console.print(sentence, markup=False, soft_wrap=True)
     if run.audit is not None:
         print_audit(console, run.audit)
@@ -106,6 +109,13 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
         sizes = (f"{n:,}" for n in (c.n_discovered, c.n_rows, c.n_observed))
         table.add_row(escape(c.name), kind, *sizes, *expected, percent(c.confidence))
     return table
+
+
+def _changes(run: "Run") -> list[str]:
+    """What a refit changed."""
+    from newfound.labelling import sentences
+
+    return [] if run.changes is None else ["Since the run before:", *(f"· {line}" for line in sentences(run.changes))]
 
 
 def _audit(run: "Run") -> dict[str, Any]:
