@@ -42,8 +42,16 @@ def source_columns(run: Run, rows: np.ndarray) -> tuple[Columns, str | None]:
     if cells.num_rows != len(run.rows.row_ids):
         was = len(run.rows.row_ids)
         return {}, f"The source has {cells.num_rows:,} rows now and had {was:,}, so only ids are written."
-    columns = {name: np.array(text(cells.column(name)).fill_null("").to_pylist(), dtype=str) for name in table.names}
-    return {name: column[rows] for name, column in columns.items()}, None
+    some = cells.take(rows)
+    return {name: np.array(_as_written(some.column(name)).to_pylist(), dtype=str) for name in table.names}, None
+
+
+def _as_written(column: Any) -> Any:
+    """Text as it is in the file; what has a type of its own there, as text."""
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return (column if is_text else text(column)).fill_null("")
 
 
 def suggestion_table(run: Run, suggestions: Suggestions, own: Columns) -> Columns:
