@@ -85,10 +85,7 @@ def fit_model(
     groups: np.ndarray | None = None,
     held_out: np.ndarray | None = None,
 ) -> Fitted:
-    """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups.
-
-    `held_out` are the rows for validation, where they are not to be drawn.
-    """
+    """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
     p = Parameters(**parameters)
     check_feature_types(p.feature_types, X.shape[1])
     check_image_shape(p.image_shape, X.shape[1])
@@ -98,7 +95,7 @@ def fit_model(
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
-    split = _split(labels, groups, held_out, rng, p)
+    split = split_rows(labels.codes, p.validation_fraction, rng, groups, held_out)
     with progress_bar(p.verbose, MODELS[model].title) as callback:
         data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
@@ -126,15 +123,6 @@ def fit_model(
         method=None if found is None else found.method,
         discovery=found,
     )
-
-
-def _split(
-    labels: Labels, groups: np.ndarray | None, held_out: np.ndarray | None, rng: np.random.RandomState, p: Parameters
-) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers for training and validation."""
-    if held_out is None:
-        return split_rows(labels.codes, p.validation_fraction, rng, groups)
-    return np.setdiff1d(np.arange(len(labels)), held_out), held_out
 
 
 def _training_data(

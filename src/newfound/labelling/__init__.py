@@ -6,7 +6,7 @@ Pure functions; `LabellingLoop` is what an estimator has of them.
 """
 
 from newfound.labelling.changes import Changes, HeldOut, Named, compare, sentences
-from newfound.labelling.loop import LabellingLoop
+from newfound.labelling.labelling_loop import LabellingLoop
 from newfound.labelling.suggestions import Suggestions, suggest_rows
 
 __all__ = ["Changes", "HeldOut", "LabellingLoop", "Named", "Suggestions", "compare", "sentences", "suggest_rows"]

@@ -101,6 +101,7 @@ def spread(latent: np.ndarray, weight: np.ndarray, rows: np.ndarray, n: int, see
     """n of the rows, one of each cluster of weighted k-means, the cluster with the most weight first."""
     from sklearn.cluster import KMeans
 
+    rows = np.random.default_rng(seed).permutation(rows)  # of equal ones, not always the first
     rows = rows[np.argsort(-weight[rows], kind="stable")[: ROWS_EACH * n]]
     if len(rows) <= n:
         return rows
