@@ -299,6 +299,7 @@ class GMDGM(DeepGenerativeClassifier):
     validation_indices_ : numbers of the rows that were held out of training.
     restarts_, best_restart_ : every restart, and the position of the one in use.
     preprocessing_, architecture_ : what was decided about the columns, and about the networks.
+    changes_ : of a model from `refit`, what is different from the one before.
     fitted_ : all of this in one record.
 
     Examples

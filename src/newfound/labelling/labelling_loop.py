@@ -22,6 +22,7 @@ class LabellingLoop:
     """Suggest rows, let a person label some, refit."""
 
     fitted_: Fitted
+    changes_: Changes  # of a refit: what is different from the model before
 
     def suggest(self, X: Any, n: int = 50, y: Any = None) -> Suggestions:
         """The n rows that would tell most if they were labelled, the most telling first.
@@ -92,7 +93,7 @@ def changes_between(before: Any, after: Any, X: Any, labels: Labels, learned: To
     """What a refit changed."""
     known = set(before.fitted_.classes.known.astype(str))
     became = [name for name in after.fitted_.classes.known.astype(str).tolist() if name not in known]
-    changes = compare(*(Named.of(model.fitted_) for model in (before, after)), became)
+    changes = compare(Named.of(before.fitted_), Named.of(after.fitted_), became)
     added = {str(name): n for name, n in learned.added.items()}
     return replace(changes, held_out=held_out_of_both(before, after, X, labels), added=added or None)
 

@@ -39,8 +39,8 @@ def interface(class_names: list[str], *, is_image: bool) -> str:
     choices = ElementTree.SubElement(view, "Choices", name=CHOICE, toName=OBJECT, choice="single", showInLine="true")
     for name in class_names:
         ElementTree.SubElement(choices, "Choice", value=name)
-    other = {"placeholder": "or the name of another class", "maxSubmissions": "1"}
-    ElementTree.SubElement(view, "TextArea", name=NEW_NAME, toName=OBJECT, **other)
+    other = {"name": NEW_NAME, "toName": OBJECT, "placeholder": "or the name of another class", "maxSubmissions": "1"}
+    ElementTree.SubElement(view, "TextArea", other)
     ElementTree.indent(view)
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
