@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from penguins import write_penguins
 from pets import newfound
 
 from newfound.runs import labels_since, open_run
@@ -37,13 +38,8 @@ def fill_in(folder, name, out):
 @pytest.fixture(scope="module")
 def loop(tmp_path_factory):
     """The whole loop, once; the tests look at what each step left."""
-    from palmerpenguins import load_penguins
-
     folder = tmp_path_factory.mktemp("loop")
-    table = load_penguins()
-    table.to_csv(folder / "truth.csv", index=False)
-    is_hidden = (table["species"] == "Chinstrap") | (np.random.default_rng(0).random(len(table)) < 0.8)
-    table.assign(species=table["species"].mask(is_hidden)).to_csv(folder / "penguins.csv", index=False)
+    write_penguins(folder)
     newfound(*FIT, cwd=folder)
     newfound("name", "run", "new-1=Chinstrap", cwd=folder)
     suggest = ("suggest", "run", "--rows", "20", "--out", "suggest.csv", "--label-studio", "tasks.json")
