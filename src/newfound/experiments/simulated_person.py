@@ -53,8 +53,12 @@ def _named_model(dataset: str, regime: str, seed: int, changes: tuple[tuple[str,
 
 
 def named_by_majority(model: Any, truth: np.ndarray) -> Any:
-    """Each new class with the name of the true class most common in it; those of one name are merged."""
-    names = {name: _most_common(truth[model.labels_ == name]) for name in model.classes_[model.is_new_].tolist()}
+    """Each new class with the name of the true class most common in it; those of one name are merged.
+
+    One that has no rows is not seen, and keeps the name it has.
+    """
+    seen = [name for name in model.classes_[model.is_new_].tolist() if (model.labels_ == name).any()]
+    names = {name: _most_common(truth[model.labels_ == name]) for name in seen}
     for name in sorted(set(names.values())):
         same = [found for found, true in names.items() if true == name]
         if name in model.classes_[~model.is_new_]:
