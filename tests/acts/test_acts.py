@@ -152,6 +152,16 @@ def test_classes_found_without_labels_may_have_names_of_either_kind():
     assert set(finer.classes.ids.tolist()) >= {4}
 
 
+def test_booleans_keep_their_names():
+    from dataclasses import replace
+
+    from newfound.classes import Classes
+
+    fitted = replace(FITTED["text"], classes=Classes.one_component_each(np.array([False, True]), 0))
+    with pytest.raises(ValueError, match="Classes that are True and False keep these names"):
+        perform(fitted, "rename", {"names": {True: "yes"}})
+
+
 def test_methods_of_an_estimator_leave_it_as_it_was(tmp_path):
     model = GMDGM(latent_dim=1, hidden_layer_sizes=(2,), verbose=False)
     model.fitted_, model.n_features_in_ = FITTED["text"], 2

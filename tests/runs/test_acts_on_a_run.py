@@ -156,6 +156,10 @@ def test_a_damaged_log_is_told(run):
     (run.folder / "acts.jsonl").write_text("{\n")
     with pytest.raises(DataError, match=r"acts.jsonl' is damaged .* move it away to go back to the classes as fitted"):
         run.acts  # noqa: B018
+    line = {"number": 1, "time": "", "act": "marry", "arguments": {}, "sentence": "", "next_new": 3}
+    (run.folder / "acts.jsonl").write_text(json.dumps(line))
+    with pytest.raises(DataError, match=r"holds an act that this newfound does not know \('marry'\). Upgrade with"):
+        run.acts  # noqa: B018
 
 
 def test_the_same_by_the_command_line(run):

@@ -65,7 +65,9 @@ def _check_kind(classes: Classes, name: Any) -> None:
         return
     if is_number and classes.names.dtype.kind == "i":
         return
-    expected = {"i": "a whole number", "U": "text"}.get(classes.names.dtype.kind, "True or False")
+    if classes.names.dtype.kind == "b":
+        raise ValueError("Classes that are True and False keep these names. For others, fit with labels of text.")
+    expected = "a whole number" if classes.names.dtype.kind == "i" else "text"
     raise ValueError(
         f"The new name must be {expected}, as all names in classes_ are; got {name!r}. "
         f"To use names of another kind, fit with labels of that kind."

@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from newfound.acts import perform
+from newfound.acts import ACTS, perform
 from newfound.errors import DataError
 from newfound.files import replace_file
 from newfound.fitted import Fitted
+from newfound.wording import quoted_list
 
 ACT_LOG = "acts.jsonl"
 UNDO = "undo"
@@ -40,11 +41,17 @@ def read_acts(folder: Path) -> list[LoggedAct]:
     if not path.is_file():
         return []
     try:
-        return [LoggedAct(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        acts = [LoggedAct(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     except (ValueError, TypeError) as error:
         raise DataError(
             f"{str(path)!r} is damaged ({error}). Restore it, or move it away to go back to the classes as fitted."
         ) from None
+    if unknown := {act.act for act in acts} - {UNDO, *ACTS}:
+        raise DataError(
+            f"{str(path)!r} holds an act that this newfound does not know ({quoted_list(sorted(unknown))}). "
+            f"Upgrade with pip install --upgrade newfound."
+        )
+    return acts
 
 
 def write_acts(folder: Path, acts: list[LoggedAct]) -> None:
