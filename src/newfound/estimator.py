@@ -17,6 +17,7 @@ from newfound.config import Config
 from newfound.fitted_attributes import FittedAttributes
 from newfound.fitting import RULES, fit_model, prepared_rows
 from newfound.initialisation import Rows
+from newfound.labelling import LabellingLoop
 from newfound.labels import Labels
 from newfound.models import MODELS
 from newfound.models.randomness import key_of
@@ -27,7 +28,13 @@ from newfound.training.compilation import keep_compiled_programs_if_asked
 
 
 class DeepGenerativeClassifier(
-    ClassActs, FittedAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+    LabellingLoop,
+    ClassActs,
+    FittedAttributes,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """What the estimators have in common: all but the model."""
 
@@ -78,6 +85,10 @@ class DeepGenerativeClassifier(
         `groups` has one value a row: the person, site or machine it comes from. Whole groups are then held out for
         validation, and labels that come from a few of them are noticed (`selection_`).
         """
+        return self._fit(X, y, groups)
+
+    def _fit(self, X: Any, y: Any, groups: Any = None, held_out: np.ndarray | None = None) -> Self:
+        """With the given rows for validation, where they are given."""
         check_parameters(self.get_params(deep=False), RULES)
         keep_compiled_programs_if_asked()
         attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
@@ -85,7 +96,9 @@ class DeepGenerativeClassifier(
         names = getattr(attempt, "feature_names_in_", None)
         groups = None if groups is None else check_groups(groups, len(X))
         parameters = self.get_params(deep=False) | {"config": self.config or Config()}
-        attempt.fitted_ = fit_model(self.model, X, labels, parameters, feature_names=names, groups=groups)
+        attempt.fitted_ = fit_model(
+            self.model, X, labels, parameters, feature_names=names, groups=groups, held_out=held_out
+        )
         self.__dict__ = attempt.__dict__
         return self
 
@@ -286,6 +299,7 @@ class GMDGM(DeepGenerativeClassifier):
     validation_indices_ : numbers of the rows that were held out of training.
     restarts_, best_restart_ : every restart, and the position of the one in use.
     preprocessing_, architecture_ : what was decided about the columns, and about the networks.
+    changes_ : of a model from `refit`, what is different from the one before.
     fitted_ : all of this in one record.
 
     Examples

@@ -83,6 +83,7 @@ def fit_model(
     parameters: dict[str, Any],
     feature_names: np.ndarray | None = None,
     groups: np.ndarray | None = None,
+    held_out: np.ndarray | None = None,
 ) -> Fitted:
     """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
     p = Parameters(**parameters)
@@ -94,7 +95,7 @@ def fit_model(
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
-    split = split_rows(labels.codes, p.validation_fraction, rng, groups)
+    split = split_rows(labels.codes, p.validation_fraction, rng, groups, held_out)
     with step_bar(p.verbose, MODELS[model].title) as show:
         data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p, show)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
@@ -102,8 +103,8 @@ def fit_model(
         restarts = _train(architecture, data, labels, preprocessing.spread, seeds, training_callback(show), p)
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
-    held_out = split[1][labels.is_labelled[split[1]]]
-    temperature = _temperature(data, restarts[best], held_out)
+    labels_held_out = split[1][labels.is_labelled[split[1]]]
+    temperature = _temperature(data, restarts[best], labels_held_out)
     _warn_of_selection(None if found is None else found.selection, labels.classes, p)
     n_new = len(data.classes.new_components)
     return Fitted(
@@ -116,7 +117,7 @@ def fit_model(
         validation_indices=split[1],
         **_answer(data, found, restarts[best], temperature),
         temperature=temperature,
-        n_held_out_labels=len(held_out),
+        n_held_out_labels=len(labels_held_out),
         n_features=X.shape[1],
         feature_names=None if feature_names is None else tuple(map(str, feature_names)),
         selection=None if found is None else found.selection,

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from newfound.acts.cut import cut, say_cut
 from newfound.acts.discard import discard, say_discard
+from newfound.acts.label import label, say_label
 from newfound.acts.merge import merge, say_merge
 from newfound.acts.rename import rename, say_rename
 from newfound.acts.split import say_split, split
@@ -24,6 +25,7 @@ ACTS: dict[str, Act] = {
     "split": Act(split, say_split),
     "cut": Act(cut, say_cut),
     "discard": Act(discard, say_discard),
+    "label": Act(label, say_label),
 }
 
 

@@ -50,7 +50,7 @@ def _home(classes: Classes, position: int, group: np.ndarray, n_rows: np.ndarray
 
 def _inherited(classes: Classes, kept: list[int], n_fresh: int, component_class: np.ndarray) -> Classes:
     """Some of the classes, then fresh ones, all of which are new."""
-    ids, next_new = _fresh_ids(classes, n_fresh)
+    ids, next_new = fresh_ids(classes, n_fresh)
     names = [str(i) for i in ids] if classes.names.dtype.kind == "U" else ids
     return replace(
         classes,
@@ -63,7 +63,7 @@ def _inherited(classes: Classes, kept: list[int], n_fresh: int, component_class:
     )
 
 
-def _fresh_ids(classes: Classes, n: int) -> tuple[list[int] | list[str], int]:
+def fresh_ids(classes: Classes, n: int) -> tuple[list[int] | list[str], int]:
     """Ids that no class has or had, nor any class as its name; and the number that comes after them."""
     taken = {str(name) for name in (*classes.names.tolist(), *classes.ids.tolist())}
     form = "{}" if classes.ids.dtype.kind == "i" else "new-{}"

@@ -96,7 +96,7 @@ def undo(run: RunArgument, as_json: AsJson = False) -> None:
     with clear_errors(), status_line(console_for(as_json), "writing the run again"):
         keep_compiled_programs()
         acted = undo_last(open_run(run), write_report)
-    _show(acted, as_json)
+    show_act(acted, as_json)
 
 
 def history(run: RunArgument, as_json: AsJson = False) -> None:
@@ -132,10 +132,10 @@ def _act(run: Path, act: str, arguments_of: Any, as_json: bool) -> None:
         keep_compiled_programs()
         opened = open_run(run)
         acted = act_on(opened, act, arguments_of(opened.model.fitted_.classes), write_report)
-    _show(acted, as_json)
+    show_act(acted, as_json)
 
 
-def _show(acted: "Acted", as_json: bool) -> None:
+def show_act(acted: "Acted", as_json: bool) -> None:
     from dataclasses import asdict
 
     from newfound.runs import headline

@@ -69,7 +69,8 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
 def summary_of(run: "Run") -> dict[str, Any]:
     """A run in a few numbers, for machines."""
     about = {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder), "answer": str(run.answer)}
-    return about | _audit(run) | _classes(run) | _acts(run)
+    changes = {} if run.changes is None else {"changes": run.changes.to_json()}
+    return about | _audit(run) | _classes(run) | _acts(run) | changes
 
 
 def print_summary(console: "Console", run: "Run") -> None:
@@ -78,6 +79,8 @@ def print_summary(console: "Console", run: "Run") -> None:
 
     console.print(str(run.answer), style="bold", markup=False, soft_wrap=True)
     for sentence in sentences(run.discovered):
+        console.print(sentence, markup=False, soft_wrap=True)
+    for sentence in _changes(run):
         console.print(sentence, markup=False, soft_wrap=True)
     if run.audit is not None:
         print_audit(console, run.audit, style="")
@@ -118,6 +121,13 @@ def _print_descriptions(console: "Console", run: "Run") -> None:
         console.print(str(one), markup=False, soft_wrap=True)
     if len(new) > MAX_DESCRIBED:
         console.print(f"{len(new) - MAX_DESCRIBED} more are described in descriptions.json.", soft_wrap=True)
+
+
+def _changes(run: "Run") -> list[str]:
+    """What a refit changed."""
+    from newfound.labelling import sentences
+
+    return [] if run.changes is None else ["Since the run before:", *(f"· {line}" for line in sentences(run.changes))]
 
 
 def _audit(run: "Run") -> dict[str, Any]:

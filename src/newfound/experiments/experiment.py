@@ -14,6 +14,7 @@ from newfound.experiments.baselines import BASELINES
 from newfound.experiments.component_scores import classes_of, evaluate_task, predicted, scores
 from newfound.experiments.findings import discover_only, found, rules_of
 from newfound.experiments.presets import PRESETS, Changes, changes_of, keywords, whole_settings
+from newfound.experiments.simulated_person import accuracy_by_name, answer_by_name, fit_with_person, is_simulated
 from newfound.experiments.tasks import FIRST_HALF, Task, make_task
 
 DISCOVERY = "discovery"  # in place of a model: what is found among the training rows, without any training
@@ -60,7 +61,8 @@ class Experiment:
         """The whole configuration, as it is recorded."""
         if self.model in BASELINES:
             return BASELINES[self.model].settings
-        return whole_settings("gmdgm" if self.model in UNTRAINED else self.model, self.changes(asked))
+        is_own = self.model not in UNTRAINED and not is_simulated(self.model)
+        return whole_settings(self.model if is_own else "gmdgm", self.changes(asked))
 
 
 class Series(NamedTuple):
@@ -86,13 +88,14 @@ def run_experiment(experiment: Experiment, asked: Changes) -> tuple[dict[str, An
     if e.model in UNTRAINED:
         task = replace(task, X_test=task.X, truth=task.all_labels)
     began = time.perf_counter()
-    model = fit_method(e.model, task, e.seed, e.changes(asked))
+    model = _fitted(e, task, asked)
     seconds = time.perf_counter() - began
-    position, classes = _papers_answer(model, task) if _is_papers(e) else predicted(model, task)
+    position, classes = _answer(e, model, task)
     evaluation = evaluate_task(task, position, classes)
     record = {
         **{name: value for name, value in asdict(e).items() if value is not None or name == "n_components"},
         **results(model, task, evaluation, classes),
+        **({"acc_by_name": accuracy_by_name(model, task)} if is_simulated(e.model) else {}),
         **({"found": found(model, task)} if task.finds_number and hasattr(model, "n_new_range_") else {}),
         **({"rules": rules_of(model, task)} if e.model == RULES else {}),
         "settings": e.settings(asked),
@@ -100,6 +103,19 @@ def run_experiment(experiment: Experiment, asked: Changes) -> tuple[dict[str, An
         **surroundings(),
     }
     return record, arrays_of(model, task) if e.has_arrays else {}
+
+
+def _fitted(e: Experiment, task: Task, asked: Changes) -> Any:
+    if is_simulated(e.model):
+        return fit_with_person(e.model, e.dataset, e.regime, e.seed, e.changes(asked))
+    return fit_method(e.model, task, e.seed, e.changes(asked))
+
+
+def _answer(e: Experiment, model: Any, task: Task) -> tuple[np.ndarray, Classes]:
+    """The class of each test row, or in the paper's tables its component."""
+    if is_simulated(e.model):
+        return answer_by_name(model, task)
+    return _papers_answer(model, task) if _is_papers(e) else predicted(model, task)
 
 
 def fit_method(name: str, task: Task, seed: int, changes: Changes, n_new: Any = None) -> Any:

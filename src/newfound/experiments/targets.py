@@ -4,7 +4,16 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from newfound.experiments import agreement, claims, defaults, discovery_tables, paper_figures, paper_tables, rule_tables
+from newfound.experiments import (
+    agreement,
+    claims,
+    defaults,
+    discovery_tables,
+    paper_figures,
+    paper_tables,
+    rule_tables,
+    suggestion_tables,
+)
 from newfound.experiments.experiment import Experiment, Series
 from newfound.experiments.presets import DEFAULT, PRESETS, VARIANTS, changes_anything
 from newfound.experiments.published import TABLE_1, TABLE_2
@@ -111,6 +120,13 @@ TARGETS = {
         is_papers=False,
     ),
     "ablation": Target("… what each part is worth", _ABLATION, defaults.ablation_table, max_seeds=1, is_papers=False),
+    "suggestions": Target(
+        "what labelling suggested rows is worth",
+        tuple(suggestion_tables.suggestion_series()),
+        suggestion_tables.suggestion_table,
+        n_seeds=suggestion_tables.N_SEEDS,
+        is_papers=False,
+    ),
     "claims": Target("every number with its command, from what is done", (), claims.write_page, is_papers=False),
 }
 

@@ -4,6 +4,7 @@
     model/               the fitted model (newfound.load)
     classes.json         each class with its components, size and confidence; of a new one, the labels that are missing
     audit.json           whether there are classes nobody labelled, and how far to trust it; may be missing
+    changes.json         of a refit: what is different from the run before, and which labels were corrected
     predictions.parquet  every row: id, class, probability, P(new), component, entropy, observed label, its class as it
                          was discovered, and whether that is sure; also as CSV
     disagreements.csv    rows whose observed label is not the predicted class; the label itself is never changed
@@ -35,6 +36,7 @@ from newfound.classes import Classes
 from newfound.data import Schema
 from newfound.descriptions import Descriptions
 from newfound.errors import DataError
+from newfound.labelling import Changes
 from newfound.runs.act_log import LoggedAct, in_effect, read_acts, replayed
 from newfound.runs.class_descriptions import descriptions_from_json
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
@@ -47,6 +49,7 @@ FORMAT = 4
 DESCRIPTION = "run.json"
 AUDIT = "audit.json"
 DESCRIPTIONS = "descriptions.json"
+CHANGES = "changes.json"
 UNFINISHED = ".unfinished-"
 
 
@@ -124,6 +127,12 @@ class Run:
         """What each class is, in the order of the classes; none in a run that was written without."""
         path = self.folder / DESCRIPTIONS
         return descriptions_from_json(path.read_text(encoding="utf-8")) if path.is_file() else Descriptions()
+
+    @property
+    def changes(self) -> Changes | None:
+        """What is different from the run that this one is a refit of; None where it is of none."""
+        path = self.folder / CHANGES
+        return Changes.from_json(json.loads(path.read_text())["changes"]) if path.is_file() else None
 
     @property
     def predictions(self) -> Columns:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,35 @@ def fit_run(
     The unfinished folder is there from the start: a place that cannot be written to is found before the fit, and
     `open_run` can tell that a fit was killed.
     """
+    estimator = estimator_for(dataset, model, settings)
+    origin = replaced(origin, uses_groups=uses_groups)
+
+    def fit(labels: Labels) -> Any:
+        return estimator.fit(dataset.X, labels, dataset.groups if uses_groups else None)
+
+    return run_of(fit, dataset, out, origin, observed, replace, with_audit, listener, finish)
+
+
+def run_of(
+    fit: Callable[[Labels], Any],
+    dataset: Dataset,
+    out: Path,
+    origin: Origin,
+    observed: Labels | None,
+    replace: bool,
+    with_audit: bool,
+    listener: Listener,
+    finish: Callable[[Run], object],
+    add: Callable[[Path, Any], None] = lambda folder, estimator: None,
+) -> Run:
+    """The run of what `fit` makes of the labels that it may see; `add` writes what else the run holds."""
     check_out(out, replace=replace)
     _note_unfinished(out, listener)
-    estimator = estimator_for(dataset, model, settings)
+    labels = dataset.labels if observed is None else observed
     with made_whole(out) as building:
-        labels = dataset.labels if observed is None else observed
-        _fit(estimator, dataset, labels, dataset.groups if uses_groups else None, listener)
+        estimator = _with_notes(lambda: fit(labels), listener)
         run = fill_run(building, estimator, dataset, origin, observed, listener)
+        add(building, estimator)
         if with_audit:
             _audit(building, estimator, dataset, labels.observed(), listener)
         finish(run)
@@ -59,13 +82,14 @@ def estimator_for(dataset: Dataset, model: str, settings: dict[str, Any]) -> Any
     return estimator_of(model)(**of_data, **settings)
 
 
-def _fit(estimator: Any, dataset: Dataset, labels: Labels, groups: Any, listener: Listener) -> None:
+def _with_notes(fit: Callable[[], Any], listener: Listener) -> Any:
     """What the estimator warns of becomes notes, told when its progress bar is gone."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        estimator.fit(dataset.X, labels, groups)
+        fitted = fit()
     for warning in caught:
         listener.note(str(warning.message))
+    return fitted
 
 
 def _audit(folder: Path, estimator: Any, dataset: Dataset, labels: Labels, listener: Listener) -> None:

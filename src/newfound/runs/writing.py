@@ -27,6 +27,7 @@ class Origin:
     source: str  # the file or data set, as the user named it
     command: str = ""  # to repeat the run
     masking: dict[str, Any] | None = None  # which labels were hidden on purpose
+    uses_groups: bool = False  # whether whole groups of rows were held out
 
 
 def leave_as_is(run: Run) -> None:

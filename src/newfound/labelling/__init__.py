@@ -1,0 +1,12 @@
+"""Labels that a person gives after a fit: which rows to label next, and a fit that takes in what was labelled.
+
+suggestions ──► a person ──► given (which rows are learned from as labelled) ──► fit ──► carry_over ──► changes
+
+Pure functions; `LabellingLoop` is what an estimator has of them.
+"""
+
+from newfound.labelling.changes import Changes, HeldOut, Named, compare, sentences
+from newfound.labelling.labelling_loop import LabellingLoop
+from newfound.labelling.suggestions import Suggestions, suggest_rows
+
+__all__ = ["Changes", "HeldOut", "LabellingLoop", "Named", "Suggestions", "compare", "sentences", "suggest_rows"]

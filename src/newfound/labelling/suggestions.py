@@ -1,0 +1,143 @@
+"""What to label next: the rows that would tell most, spread so that no two of them tell the same.
+
+A row would tell much where two classes are nearly as probable as each other, and where many rows like it are in the
+same doubt. So the more doubtful rows are clustered in latent space, each weighed by its doubt (weighted k-means, as in
+Zhdanov 2019, "Diverse mini-batch active learning"): a cluster gathers where doubtful rows are many, and the row nearest
+to its centre stands for them. New classes that nobody has named come first, each with its most typical row.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from newfound.classes import Classes
+
+ROWS_EACH = 20  # rows that are clustered for each one that is suggested, the most doubtful first
+LEAST_DOUBT = 0.05  # of any row: one that is surely of its class may still be wrong, if less often
+CLEAR = 0.9  # a row whose class is by so much more probable than any other is in no doubt worth a word
+PROTOTYPES_SHARE = 0.25  # of the suggestions, at the most
+
+
+class Suggestion(NamedTuple):
+    """A row to label, and what is thought of it now."""
+
+    row: int
+    class_name: object  # as in `classes_`
+    probability: float  # of that class
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestions:
+    """Rows to label, the one that would tell most first."""
+
+    rows: np.ndarray  # their numbers
+    class_names: np.ndarray  # what each would be now,
+    probabilities: np.ndarray  # and how probably
+    reasons: tuple[str, ...]  # "known or new? login or new-2"; "between new-1 and new-2"; "typical of new-3"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Suggestion]:
+        columns = (self.rows.tolist(), self.class_names.tolist(), self.probabilities.tolist(), self.reasons)
+        return (Suggestion(*fields) for fields in zip(*columns, strict=True))
+
+
+class Doubt(NamedTuple):
+    """Between which two classes each row is, and how much."""
+
+    position: np.ndarray  # of its class,
+    other: np.ndarray  # and of the most probable other one; −1 where there is none
+    probability: np.ndarray  # of its class
+    margin: np.ndarray  # by how much its class is more probable than the other
+
+    @property
+    def weight(self) -> np.ndarray:
+        return np.clip(1 - self.margin, 0, 1) + LEAST_DOUBT
+
+
+def suggest_rows(
+    classes: Classes, of_components: np.ndarray, latent: np.ndarray, n: int, is_open: np.ndarray, seed: int = 0
+) -> Suggestions:
+    """At most n of the open rows, from the probabilities of components and the latent positions of all rows.
+
+    There are fewer where fewer are open, or where rows are the same: of equal rows one is enough.
+    """
+    doubt = doubts(classes, of_components)
+    standardised = (latent - latent.mean(axis=0)) / np.maximum(latent.std(axis=0), 1e-12)
+    rows = _distinct(standardised, np.flatnonzero(is_open))
+    typical = prototypes(classes, doubt, standardised, rows)[: int(PROTOTYPES_SHARE * n)]
+    rest = np.setdiff1d(rows, typical)
+    chosen = np.concatenate([typical, spread(standardised, doubt.weight, rest, n - len(typical), seed)])
+    reasons = [_typical(classes, doubt, row) for row in typical] + [
+        reason(classes, doubt, row) for row in chosen[len(typical) :]
+    ]
+    names = classes.names[doubt.position[chosen]]
+    return Suggestions(chosen, names, doubt.probability[chosen], tuple(reasons))
+
+
+def doubts(classes: Classes, of_components: np.ndarray) -> Doubt:
+    """Of each row: its class as it is answered, and the class that it would be otherwise."""
+    answer = classes.answer(of_components)
+    others = classes.probabilities(of_components).astype(float)
+    others[np.arange(len(others)), answer.position] = -1.0
+    other = others.argmax(axis=1) if len(classes) > 1 else np.full(len(others), -1)
+    margin = answer.probability - np.maximum(others.max(axis=1), 0)
+    return Doubt(answer.position, other, answer.probability, margin)
+
+
+def prototypes(classes: Classes, doubt: Doubt, latent: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Of each new class that nobody named, the row nearest to its centre; the largest class first."""
+    unnamed = np.flatnonzero(classes.is_new & ~classes.is_named)
+    members = [rows[doubt.position[rows] == position] for position in unnamed]
+    members = sorted((of for of in members if len(of)), key=len, reverse=True)
+    return np.array([_nearest(latent, of, latent[of].mean(axis=0)) for of in members], dtype=int)
+
+
+def spread(latent: np.ndarray, weight: np.ndarray, rows: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """n of the rows, one of each cluster of weighted k-means, the cluster with the most weight first."""
+    from sklearn.cluster import KMeans
+
+    rows = np.random.default_rng(seed).permutation(rows)  # of equal ones, not always the first
+    rows = rows[np.argsort(-weight[rows], kind="stable")[: ROWS_EACH * n]]
+    if len(rows) <= n:
+        return rows
+    if n == 0:
+        return rows[:0]
+    found = KMeans(n, n_init=1, random_state=seed).fit(latent[rows], sample_weight=weight[rows])
+    heaviest = np.argsort(-np.bincount(found.labels_, weight[rows], minlength=n), kind="stable")
+    clusters = (rows[found.labels_ == cluster] for cluster in heaviest)
+    centres = found.cluster_centers_[heaviest]
+    return np.array([_nearest(latent, of, c) for of, c in zip(clusters, centres, strict=True) if len(of)], dtype=int)
+
+
+def _nearest(latent: np.ndarray, rows: np.ndarray, centre: np.ndarray) -> int:
+    return int(rows[np.square(latent[rows] - centre).sum(axis=1).argmin()])
+
+
+def _distinct(latent: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """One of each set of rows that are at the same place, the first."""
+    if len(rows) == 0:
+        return rows
+    return rows[np.sort(np.unique(latent[rows], axis=0, return_index=True)[1])]
+
+
+# ---- in plain words --------------------------------------------------------------------------------------------------
+
+
+def reason(classes: Classes, doubt: Doubt, row: int) -> str:
+    """Why a row would tell much."""
+    own, other = int(doubt.position[row]), int(doubt.other[row])
+    if other < 0 or doubt.margin[row] >= CLEAR:
+        return f"one of many alike, probably {classes.names[own]}"
+    pair = f"{classes.names[own]} or {classes.names[other]}"
+    if classes.is_new[own] != classes.is_new[other]:
+        return f"known or new? {pair}"
+    return f"between {classes.names[own]} and {classes.names[other]}"
+
+
+def _typical(classes: Classes, doubt: Doubt, row: int) -> str:
+    return f"typical of {classes.names[doubt.position[row]]}, which has no name yet"

@@ -1,0 +1,96 @@
+"""Rows to label, as files: a table with the user's own columns, and tasks for Label Studio."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from newfound.data.cells import text
+from newfound.data.formats import is_table
+from newfound.data.table_format import ColumnSelection
+from newfound.data.table_sources import TableFile
+from newfound.errors import DataError
+from newfound.files import replace_file
+from newfound.labelling import Suggestions
+from newfound.runs.columnar import Columns, csv_bytes
+from newfound.runs.folder import Run
+from newfound.runs.label_studio import as_data_uri, interface, task
+
+ROW_ID, LABEL, OWN_LABEL = "newfound_row_id", "label", "newfound_label"
+
+
+def suggest_for(run: Run, n: int, labelled_since: dict[int, str]) -> Suggestions:
+    """The rows of a run that would tell most; those that got a label since it was made are left out."""
+    rows = run.rows
+    y = np.full(len(rows.row_ids), "", dtype=object)
+    for row, label in labelled_since.items():
+        y[row] = label
+    return run.model.suggest(rows.X, n, y)
+
+
+def source_columns(run: Run, rows: np.ndarray) -> tuple[Columns, str | None]:
+    """The user's own columns of some rows, as text; none, and why, where the source is no longer what it was."""
+    source = Path(run.description["source"])
+    if run.schema.kind != "table" or not is_table(source):
+        return {}, None
+    try:
+        table = TableFile(source)
+        cells = table.read(ColumnSelection(table.names, text=set(table.names)))
+    except DataError as error:
+        return {}, f"The source is not there, so only ids are written. {error}"
+    if cells.num_rows != len(run.rows.row_ids):
+        was = len(run.rows.row_ids)
+        return {}, f"The source has {cells.num_rows:,} rows now and had {was:,}, so only ids are written."
+    some = cells.take(rows)
+    return {name: np.array(_as_written(some.column(name)).to_pylist(), dtype=str) for name in table.names}, None
+
+
+def _as_written(column: Any) -> Any:
+    """Text as it is in the file; what has a type of its own there, as text."""
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return (column if is_text else text(column)).fill_null("")
+
+
+def suggestion_table(run: Run, suggestions: Suggestions, own: Columns) -> Columns:
+    """What a person fills in: an empty column of labels, beside the user's columns and what is thought of each row."""
+    of_rows = {
+        ROW_ID: run.rows.row_ids[suggestions.rows].astype(str),
+        "newfound_class": suggestions.class_names.astype(str),
+        "newfound_probability": suggestions.probabilities.round(4),
+        "newfound_reason": np.array(suggestions.reasons, dtype=str),
+    }
+    to_fill = OWN_LABEL if LABEL in own and run.schema.label_column != LABEL else LABEL
+    others = {name: column for name, column in own.items() if name != to_fill and name not in of_rows}
+    return others | of_rows | {to_fill: np.full(len(suggestions), "", dtype=str)}
+
+
+def write_suggestions(path: Path, table: Columns) -> None:
+    if path.suffix.lower() != ".csv":
+        raise DataError(f"--out must end in .csv; got {path.name!r}. Name another file.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, csv_bytes(table))
+
+
+def write_tasks(path: Path, run: Run, suggestions: Suggestions, own: Columns) -> Path:
+    """Tasks with predictions as JSON, and the labelling configuration beside it as XML, which is returned."""
+    if path.suffix.lower() != ".json":
+        raise DataError(f"--label-studio must end in .json; got {path.name!r}. Name another file.")
+    rows, shape = run.rows, run.schema.image_shape
+    tasks = [
+        task(str(rows.row_ids[s.row]), _shown(rows.X[s.row], shape, own, i), str(s.class_name), s.probability, s.reason)
+        for i, s in enumerate(suggestions)
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, json.dumps(tasks, ensure_ascii=False, indent=1).encode())
+    names = [summary.name for summary in run.classes]
+    replace_file(path.with_suffix(".xml"), interface(names, is_image=shape is not None).encode())
+    return path.with_suffix(".xml")
+
+
+def _shown(x: np.ndarray, shape: tuple[int, ...] | None, own: Columns, i: int) -> dict[str, Any]:
+    if shape is not None:
+        return {"image": as_data_uri(x, shape)}
+    return {"columns": {name: str(column[i]) for name, column in own.items()}}
