@@ -144,7 +144,10 @@ def nodes_of(X, labels, truth, n_known, seed=0):
     """Nodes whose class probabilities are those of a perfect estimate, except that `truth` ≥ n_known is new."""
     graph = neighbour_graph([X], SETTINGS, seed=seed)
     probabilities = np.eye(truth.max() + 1)[truth][:, :n_known].astype("f4")
-    return Nodes(graph.weights.tocsr(), labels[graph.sample], probabilities[graph.sample]), truth[graph.sample]
+    return (
+        Nodes(graph.weights.tocsr(), labels[graph.sample], probabilities[graph.sample], X[graph.sample]),
+        truth[graph.sample],
+    )
 
 
 def test_a_group_is_new_where_it_should_hold_labels_and_does_not():

@@ -122,7 +122,7 @@ def test_columns_of_a_few_values_and_those_in_one_unit_keep_their_scale():
 def test_features_of_columns_that_do_not_vary_are_finite():
     X, _, _ = four_blobs()
     features, graph = feature_sets(Rows(np.zeros_like(X), unscaled(D_X)), SETTINGS, seed=0)
-    assert all(np.isfinite(part).all() for part in features[:3])
+    assert all(np.isfinite(part).all() for part in features[:2])
     assert features.graph is graph
 
 
@@ -139,7 +139,7 @@ def test_missing_labels_tell_new_classes_from_known_ones():
     labels = np.where(picked & (truth < N_KNOWN), truth, UNLABELLED)
     noise = np.random.default_rng(2).standard_normal(X.shape)
     graph = neighbour_graph([noise], SETTINGS, seed=0)
-    found = estimate(FeatureSets(noise, noise, X, graph), labels, N_KNOWN)  # the set that tells something is found
+    found = estimate(FeatureSets(noise, X, graph), labels, N_KNOWN)  # the set that tells something is found
     assert (found.sum(axis=1) <= 1 + 1e-6).all()
     for known in range(N_KNOWN):
         assert found[truth == known, known].mean() > 0.9
@@ -151,7 +151,7 @@ def test_a_few_labels_in_each_group_name_all_of_it():
     X, truth = blobs(2000, d=D_X, distance=3)
     labels = some_labels(truth, share=0.01)
     graph = neighbour_graph([X], SETTINGS, seed=0)
-    found = estimate(FeatureSets(X, X, X, graph), labels, N_KNOWN)
+    found = estimate(FeatureSets(X, X, graph), labels, N_KNOWN)
     assert (found.argmax(axis=1) == truth)[truth < N_KNOWN].mean() > 0.95
     assert found[truth >= N_KNOWN].sum(axis=1).mean() < 0.1
 
@@ -162,7 +162,7 @@ def test_ambiguous_rows_stay_uncertain():
     truth = rng.integers(0, 2, 4000)
     X = np.c_[np.where(truth == 0, rng.random(4000) < 0.5, 1), rng.random(4000)].astype("f4")  # half of 0 is apart
     labels = np.where((truth == 0) & (rng.random(4000) < 0.3), 0, UNLABELLED)
-    found = estimate(FeatureSets(X, X, X, neighbour_graph([X], SETTINGS, seed=0)), labels, 1)[:, 0]
+    found = estimate(FeatureSets(X, X, neighbour_graph([X], SETTINGS, seed=0)), labels, 1)[:, 0]
     assert found[X[:, 0] == 0].mean() > 0.9
     assert found[X[:, 0] == 1].mean() == pytest.approx(1 / 3, abs=0.15)
 
@@ -204,7 +204,7 @@ def test_a_labelled_row_is_judged_by_other_labels():
     labels = rng.integers(0, 2, 600)
     labels[300:] = UNLABELLED
     graph = neighbour_graph([X], SETTINGS, seed=0)
-    found = estimate(FeatureSets(X, X, X, graph), labels, 2)
+    found = estimate(FeatureSets(X, X, graph), labels, 2)
     assert (found[:300].argmax(axis=1) == labels[:300]).mean() < 0.6
 
 

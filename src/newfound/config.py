@@ -136,7 +136,7 @@ class Initialisation(Settings):
     propagation_tol: float = setting(1e-3, "of conjugate gradients", Number(0, 1, is_low_open=True))
     # The PU estimate
     n_folds: int = setting(5, "of labels, so that a labelled row is judged by others", Number(2, whole=True))
-    n_trees: int = setting(100, "of each forest", COUNT)
+    n_trees: int = setting(50, "of each forest", COUNT)
     min_samples_leaf: int = setting(10, "rows in a leaf of a tree", COUNT)
     min_labels_leaf: float = setting(0.15, "labels in a leaf, on average", Number(0, is_low_open=True))
     forest_max_rows: int = setting(100_000, "rows that a forest is fitted on", COUNT)

@@ -7,6 +7,8 @@ import numpy as np
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+NO_EDGE = 1e-9  # what the nearest pair counts where no edge joins any
+
 
 class ClassTree(NamedTuple):
     """Fragments 0, 1, …, and the pairs that join, closest first; the i-th pair becomes node n_fragments + i."""
@@ -49,20 +51,22 @@ class ClassTree(NamedTuple):
         return ClassTree(self.sizes[fragments], np.array(children, int).reshape(-1, 2), self.affinity[joins])
 
 
-def grow_tree(links: np.ndarray, sizes: np.ndarray, group: np.ndarray) -> ClassTree:
+def grow_tree(links: np.ndarray, sizes: np.ndarray, group: np.ndarray, centres: np.ndarray | None = None) -> ClassTree:
     """The tree of fragments with these sums of edge weights between them; those of one group join first.
 
     Two join whose edges exceed chance most: links · total / (degree · degree), the pair that would be worst to part at
-    any resolution (Bonald et al. 2018).
+    any resolution (Bonald et al. 2018). Where no edge is left, it is the two whose centres are nearest (Ward).
     """
     links = links.astype(float).copy()
+    centres = np.zeros((len(sizes), 1)) if centres is None else centres.astype(float)
+    counts = sizes.astype(float)
     np.fill_diagonal(links, 0.0)  # what a fragment holds within itself does not say whom it joins
     node, group = np.arange(len(sizes)), group.copy()
     degree = np.maximum(links.sum(axis=1), 1e-12)
     total = degree.sum()
     children, affinities = [], []
     for i in range(len(sizes) - 1):
-        affinity = links * total / np.outer(degree, degree)
+        affinity = links * total / np.outer(degree, degree) + nearness(centres, counts)
         a, b = _closest(affinity, group)
         children.append((node[a], node[b]))
         affinities.append(affinity[a, b])
@@ -70,8 +74,13 @@ def grow_tree(links: np.ndarray, sizes: np.ndarray, group: np.ndarray) -> ClassT
         links[:, a] += links[:, b]
         links[a, a] = 0.0
         degree[a] += degree[b]
+        centres[a] = np.average(centres[[a, b]], axis=0, weights=np.maximum(counts[[a, b]], 1e-12))
+        counts[a] += counts[b]
         node[a] = len(sizes) + i
-        links, degree, node, group = _without(b, links, degree, node, group)
+        links = np.delete(np.delete(links, b, axis=0), b, axis=1)
+        degree, node, group, centres, counts = (
+            np.delete(of, b, axis=0) for of in (degree, node, group, centres, counts)
+        )
     return ClassTree(sizes, np.array(children, int).reshape(-1, 2), np.array(affinities, float))
 
 
@@ -84,11 +93,11 @@ def _closest(affinity: np.ndarray, group: np.ndarray) -> tuple[int, int]:
     return min(a, b), max(a, b)
 
 
-def _without(
-    i: int, links: np.ndarray, degree: np.ndarray, node: np.ndarray, group: np.ndarray
-) -> tuple[np.ndarray, ...]:
-    links = np.delete(np.delete(links, i, axis=0), i, axis=1)
-    return links, np.delete(degree, i), np.delete(node, i), np.delete(group, i)
+def nearness(centres: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Less than the weight of any edge, and the more the nearer two groups are, by what Ward's method adds."""
+    apart = np.square(centres[:, None] - centres).sum(axis=2)
+    added = apart * counts * counts[:, None] / np.maximum(counts + counts[:, None], 1e-12)
+    return NO_EDGE / (1 + added / max(float(np.mean(added)), 1e-300))
 
 
 def links_between(weights: "csr_array", group: np.ndarray, n_groups: int) -> np.ndarray:

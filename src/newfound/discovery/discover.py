@@ -10,7 +10,15 @@ from newfound.discovery.answers import answers, is_sure, soft_targets
 from newfound.discovery.class_tree import ClassTree, grow_tree, links_between
 from newfound.discovery.communities import communities
 from newfound.discovery.mixture import fit_mixture, prefers_mixture
-from newfound.discovery.new_groups import NO_GROUP, Evidence, Nodes, fragments, missing_labels, new_groups
+from newfound.discovery.new_groups import (
+    NO_GROUP,
+    Evidence,
+    Nodes,
+    centres_of,
+    fragments,
+    missing_labels,
+    new_groups,
+)
 from newfound.discovery.resolution import choose_resolutions, usual_resolution
 from newfound.discovery.selection import Selection, label_selection
 from newfound.discovery.stability import groups_without_labels, numbers_in_samples
@@ -88,7 +96,7 @@ def discover(
         else:
             probabilities = _by_communities(features, graph, labels, n_known, coarse, settings, seed)
             settings = replace(settings, new_class_p=1.0)
-    nodes = Nodes(weights, of_nodes, probabilities[graph.sample])
+    nodes = Nodes(weights, of_nodes, probabilities[graph.sample], features.projection[graph.sample])
     fragment, group, n_range = _fragments(nodes, n_new, resolutions, settings, seed)
     return _discovery(graph, nodes, probabilities, labels, fragment, group, n_range)._replace(selection=selection)
 
@@ -102,8 +110,8 @@ def _by_mixture(
     if rows.images is not None or n_new == 0 or is_fine or not prefers_mixture(points, settings):
         return None
     found = fit_mixture(points, labels, n_known, settings, seed, n_new)
-    if not prefers_mixture(points, settings, found):
-        return None
+    if not found.n_new or not prefers_mixture(points, settings, found):
+        return None  # a class that is no Gaussian, the graph may still find
     targets = found.probabilities
     new = targets[:, n_known:]
     order = np.append(np.arange(n_known), n_known + np.argsort(-new.sum(axis=0), kind="stable"))
@@ -193,7 +201,8 @@ def _tree(nodes: Nodes, fragment: np.ndarray, group: np.ndarray) -> ClassTree:
     inside = np.flatnonzero(fragment != NO_GROUP)
     own = nodes.weights[inside][:, inside]
     sizes = np.bincount(fragment[inside], minlength=len(group))
-    return grow_tree(links_between(own, fragment[inside], len(group)), sizes, group)
+    centres = centres_of(nodes.points[inside], fragment[inside])
+    return grow_tree(links_between(own, fragment[inside], len(group)), sizes, group, centres)
 
 
 def _discovery(

@@ -122,12 +122,12 @@ def _sharpened(table: Table, responsibilities: np.ndarray) -> np.ndarray:
 def prefers_mixture(points: np.ndarray, settings: Initialisation, fit: MixtureFit | None = None) -> bool:
     """Whether the mixture should answer, rather than the graph.
 
-    It should for few rows, if they are at least as many as the entries of a covariance matrix, and, once it is fitted,
-    if the known classes look like Gaussians. Hiding a known class does not tell the two apart on tables this small:
-    both find it again.
+    It should for few rows, if they are at least as many as the free entries of a covariance matrix, and, once it is
+    fitted, if the known classes look like Gaussians. Hiding a known class does not tell the two apart on tables this
+    small: both find it again.
     """
     n_rows, n_columns = points.shape
-    is_small = n_columns**2 <= n_rows <= settings.mixture_max_rows
+    is_small = n_columns * (n_columns + 1) / 2 <= n_rows <= settings.mixture_max_rows
     return is_small and (fit is None or fit.roughness <= settings.mixture_max_roughness)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from newfound.config import Initialisation
-from newfound.discovery.class_tree import links_between
+from newfound.discovery.class_tree import links_between, nearness
 from newfound.discovery.communities import communities
 from newfound.labels import UNLABELLED
 
@@ -23,6 +23,7 @@ class Nodes(NamedTuple):
     weights: "csr_array"
     labels: np.ndarray  # codes, UNLABELLED where there is none
     class_probabilities: np.ndarray  # (nodes, known classes)
+    points: np.ndarray  # where they lie, for groups that no edge joins
 
     @property
     def class_size(self) -> float:
@@ -71,13 +72,14 @@ def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: 
     p = missing_labels(nodes, candidates, group).p_value
     links = links_between(own, group, int(group.max()) + 1)
     size = np.bincount(group) / nodes.class_size
+    near = links + nearness(centres_of(nodes.points[candidates], group), size)
     is_apart = 1 - links.diagonal() / np.maximum(links.sum(axis=1), 1e-12) < settings.apart_links
     is_large = (size >= settings.min_new_share) | (is_apart & (size >= settings.min_apart_share))
     is_new = (p < settings.new_class_p) & is_large
     if is_new.any():  # there are new classes, then: with few labels, another need not prove it anew
         is_new = (p < max(settings.new_class_p, P_BESIDE)) & is_large
     if is_new.any():  # a large group that holds its labels is known after all
-        found[candidates] = join(links, is_new, is_large & ~is_new)[group]
+        found[candidates] = join(near, is_new, is_large & ~is_new)[group]
     return found
 
 
@@ -103,6 +105,15 @@ def missing_labels(nodes: Nodes, candidates: np.ndarray, group: np.ndarray) -> E
     frequency = likeness @ nodes.label_frequencies / likeness.sum(axis=1)
     n_rows = np.bincount(group, minlength=n_groups)
     return Evidence(n_rows, (n_rows + held) * frequency, held)
+
+
+def centres_of(points: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The mean of the points of each group."""
+    from scipy.sparse import csr_array
+
+    sizes = np.bincount(group)
+    membership = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(len(sizes), len(group)))
+    return (membership @ points) / np.maximum(sizes, 1)[:, None]
 
 
 def join(links: np.ndarray, is_kept: np.ndarray, is_out: np.ndarray) -> np.ndarray:

@@ -66,7 +66,7 @@ def feature_sets(rows: Rows, settings: Initialisation, seed: int) -> tuple[Featu
     projection = _projection(rows, settings, seed)
     graph = neighbour_graph([projection], settings, seed)
     embedding = spectral_embedding(graph, settings)
-    return FeatureSets(rows.X, projection, embedding, graph), graph
+    return FeatureSets(projection, embedding, graph), graph
 
 
 def _projection(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:

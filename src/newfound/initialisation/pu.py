@@ -6,7 +6,7 @@ are of class y, thinner where rows of other classes are among them, and absent a
 
     P(y | x) = P(labelled as y | x) / c_y
 
-Base models estimate the density P(labelled as y | x), each from labels other than the row's own: forests of three
+Base models estimate the density P(labelled as y | x), each from labels other than the row's own: forests of two
 feature sets, out-of-bag, and label propagation in the graph of neighbours, cross-fitted. Which of the known classes a
 row is of, a logistic regression tells as well. A linear opinion pool weighs the base models so that together they
 predict the labels best. (Cross-fitting is ours: `cross_val_predict` leaves no prediction for the rows without a label.)
@@ -28,7 +28,6 @@ PREDICT_ROWS = 65_536  # at a time: to call a hundred trees takes long, however 
 class FeatureSets(NamedTuple):
     """The same rows in several sets of features."""
 
-    columns: np.ndarray
     projection: np.ndarray  # principal components
     embedding: np.ndarray  # where a row lies among the others
     graph: Graph
@@ -86,8 +85,7 @@ def _label_densities(
 ) -> list[np.ndarray]:
     """P(labelled as y | x) of each known class, and P(no label | x), by each base model."""
     both = np.hstack([features.projection, features.embedding])
-    by_forest = (features.embedding, both, features.columns)
-    densities = [_by_forest(rows, targets, n_known, settings, seed) for rows in by_forest]
+    densities = [_by_forest(rows, targets, n_known, settings, seed) for rows in (features.embedding, both)]
     return densities + [
         _by_propagation(features.graph, targets, n_known, damping, settings, seed)
         for damping in settings.propagation_dampings
