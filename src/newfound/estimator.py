@@ -12,18 +12,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from newfound import inference
 from newfound.acts import ClassActs
-from newfound.classes import Decision
+from newfound.classes import Decision, answer_columns
 from newfound.config import Config
 from newfound.fitted_attributes import FittedAttributes
 from newfound.fitting import RULES, fit_model, prepared_rows
+from newfound.frames import select_columns, with_columns
 from newfound.initialisation import Rows
 from newfound.labels import Labels
+from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import MODELS
 from newfound.models.randomness import key_of
 from newfound.parameters import Number, OneOf, check_parameters
-from newfound.preprocessing import check_finite, check_groups, check_numeric, check_shape
+from newfound.preprocessing import check_finite, check_groups, check_numeric, check_shape, refuse_unknown
 from newfound.storage import load_fitted, save_fitted
 from newfound.training.compilation import keep_compiled_programs_if_asked
+
+NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whose columns it then finds by their names."
 
 
 class DeepGenerativeClassifier(
@@ -72,12 +76,13 @@ class DeepGenerativeClassifier(
 
     # ---- fitting -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, **unknown: Any) -> Self:
         """Learn from X and the labels in y; -1, None, NaN and "" mean unlabelled, y = None that no row has a label.
 
         `groups` has one value a row: the person, site or machine it comes from. Whole groups are then held out for
         validation, and labels that come from a few of them are noticed (`selection_`).
         """
+        refuse_unknown(unknown)
         check_parameters(self.get_params(deep=False), RULES)
         keep_compiled_programs_if_asked()
         attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
@@ -123,6 +128,20 @@ class DeepGenerativeClassifier(
         decision.check(self._classes)
         return self._classes.named(self._classes.answer(self.predict_component_proba(X), decision))
 
+    def predict_frame(
+        self, frame: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
+    ) -> Any:
+        """A data frame (pandas, polars, PyArrow) with four columns beside its own, for each row what is said of it.
+
+        `newfound_class`, `newfound_probability` of that class, `newfound_p_new` and `newfound_is_new`. Columns that
+        were not fitted on, such as ids, may be there and are carried along.
+        """
+        check_is_fitted(self, "feature_names_in_", msg=NEEDS_NAMES)
+        decision = Decision(abstain, known_only, new_threshold)
+        decision.check(self._classes)
+        of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_))
+        return with_columns(frame, answer_columns(self._classes, self._classes.answer(of_components, decision)))
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""
         of_components = self.predict_component_proba(X)
@@ -141,6 +160,15 @@ class DeepGenerativeClassifier(
         """The probability q(y | x) of each component, for each row, at the temperature fitted on held-out labels."""
         check_is_fitted(self)
         return inference.normed(self._infer(inference.component_probabilities, X, self.fitted_.temperature))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of labelled rows that are right: called by name, or new if their class was never seen in training.
+
+        Rows without a label do not count. This is `newfound.metrics.open_set_accuracy`; `labelled_accuracy_scorer`
+        there is the plain accuracy of the labelled rows.
+        """
+        check_is_fitted(self)
+        return open_set_accuracy_scorer(self, X, y, sample_weight)
 
     def transform(self, X: Any) -> np.ndarray:
         """The posterior mean of z."""
