@@ -24,6 +24,7 @@ from newfound.models import MODELS
 from newfound.models.randomness import key_of
 from newfound.parameters import Number, OneOf, check_parameters
 from newfound.preprocessing import check_finite, check_groups, check_numeric, check_shape, refuse_unknown
+from newfound.processes import refuse_fork
 from newfound.storage import load_fitted, save_fitted
 from newfound.training.compilation import keep_compiled_programs_if_asked
 
@@ -83,6 +84,7 @@ class DeepGenerativeClassifier(
         validation, and labels that come from a few of them are noticed (`selection_`).
         """
         refuse_unknown(unknown)
+        refuse_fork()
         check_parameters(self.get_params(deep=False), RULES)
         keep_compiled_programs_if_asked()
         attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
@@ -221,11 +223,13 @@ class DeepGenerativeClassifier(
 
     def _infer(self, function: Any, X: Any, *args: Any) -> np.ndarray:
         check_is_fitted(self)
+        refuse_fork()
         return self.fitted_.infer(function, self._read_rows(X, reset=False), *args)
 
     def _generate(
         self, components: np.ndarray, epsilon: np.ndarray, mean: bool, rng: np.random.RandomState
     ) -> np.ndarray:
+        refuse_fork()
         one_hot = np.eye(self._classes.n_components, dtype=np.float32)[components]
         key = key_of(int(rng.randint(2**31 - 1)))
         rows = inference.generated(self.fitted_.model, one_hot, epsilon.astype(np.float32), key, mean=mean)

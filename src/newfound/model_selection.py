@@ -31,7 +31,7 @@ class LabelledKFold(BaseCrossValidator):
 
     Examples
     --------
-    >>> folds = LabelledKFold(2).split(None, ["a", "a", "b", "b", None])
+    >>> folds = LabelledKFold(2, shuffle=False).split(None, ["a", "a", "b", "b", None])
     >>> [(train.tolist(), test.tolist()) for train, test in folds]
     [([1, 3, 4], [0, 2, 4]), ([0, 2, 4], [1, 3])]
     """
