@@ -2,8 +2,8 @@
 
     NEWFOUND_DATA=... python benchmarks/har_groups.py
 
-A fifth of the labels of every activity is kept, from all 21 people of the training rows. Without groups, validation rows
-are of people whom the model learns from; with them, of others. The publisher's test rows are of 9 other people.
+A fifth of the labels of every activity is kept, from all 21 people of the training rows. Without groups, validation
+rows are of people whom the model learns from; with them, of others. The publisher's test rows are of 9 other people.
 """
 
 import warnings

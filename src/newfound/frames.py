@@ -32,6 +32,11 @@ def select_columns(frame: Any, names: Sequence[str]) -> Any:
     """The columns of these names in this order; refuse a frame without them."""
     import narwhals as nw
 
+    if not is_frame(frame):
+        raise ValueError(
+            f"Expected a data frame in memory (pandas, polars, PyArrow); got {type(frame).__name__}. Give one, or use "
+            f"predict, which takes arrays."
+        )
     table = nw.from_native(frame, eager_only=True)
     missing = [name for name in names if name not in table.columns]
     if missing:
