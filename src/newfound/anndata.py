@@ -67,9 +67,8 @@ def fit(
         component=fitted.row_components,
         is_given=np.ones(len(rows), bool),
     )
-    _write(
-        adata, key_added, model, answer, fitted.row_probabilities, model.transform(rows), {"label": label, "use": use}
-    )
+    about = {"label": label, "use": use}
+    _write(adata, key_added, model, answer, fitted.row_probabilities, model.transform(rows), about)
     return model
 
 

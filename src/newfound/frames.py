@@ -1,4 +1,4 @@
-"""Data frames of any library that Narwhals knows (pandas, polars, PyArrow, …): what goes in, and out by the same kind."""
+"""Data frames of any library that Narwhals knows, such as pandas, polars and PyArrow; what comes out is of the same."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -7,8 +7,8 @@ labelled accuracy
     The share of labelled rows whose class is called by its name. A row of a class never seen in training is always
     wrong: the plain accuracy, without the rows that carry no label.
 
-Rows without a label (−1, None, NaN, "") count in neither. How well *new* classes agree with true ones, whatever they are
-called, is another question: `newfound.evaluate`.
+Rows without a label (−1, None, NaN, "") count in neither. How well *new* classes agree with true ones, whatever they
+are called, is another question: `newfound.evaluate`.
 """
 
 from collections.abc import Collection

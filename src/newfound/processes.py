@@ -12,7 +12,7 @@ def refuse_fork() -> None:
         _first = os.getpid()
     if _first != os.getpid():
         raise RuntimeError(
-            "This process was forked from one that had already computed with newfound, and JAX does not survive a fork: "
-            "it would hang. Start workers afresh: by joblib's own default, backend='loky', or by "
+            "This process was forked from one that had already computed with newfound, and JAX does not survive a fork "
+            "(it would hang). Start workers afresh: by joblib's own default, backend='loky', or by "
             "multiprocessing.get_context('spawn'); or fork before the first fit or prediction."
         )
