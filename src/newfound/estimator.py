@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from newfound import inference
@@ -17,12 +17,12 @@ from newfound.config import Config
 from newfound.fitted_attributes import FittedAttributes
 from newfound.fitting import RULES, fit_model, prepared_rows
 from newfound.frames import select_columns, with_columns
+from newfound.generation import GeneratesRows
 from newfound.initialisation import Rows
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import MODELS
-from newfound.models.randomness import key_of
-from newfound.parameters import Number, OneOf, check_parameters
+from newfound.parameters import OneOf, check_parameters
 from newfound.preprocessing import check_finite, check_groups, check_numeric, check_shape, refuse_unknown
 from newfound.processes import refuse_fork
 from newfound.storage import load_fitted, save_fitted
@@ -32,7 +32,13 @@ NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whos
 
 
 class DeepGenerativeClassifier(
-    ClassActs, FittedAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+    ClassActs,
+    GeneratesRows,
+    FittedAttributes,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """What the estimators have in common: all but the model."""
 
@@ -181,28 +187,6 @@ class DeepGenerativeClassifier(
         check_is_fitted(self)
         return self._infer(inference.elbos, X, inference.shared_noise(self.fitted_.model))
 
-    def sample(
-        self, n_samples: int = 1, class_name: Any = None, *, mean: bool = False, random_state: Any = None
-    ) -> np.ndarray:
-        """Generate rows of a class, or of classes drawn from p(y); without noise if `mean`."""
-        check_is_fitted(self)
-        check_parameters({"n_samples": n_samples}, {"n_samples": (Number(1, whole=True),)})
-        rng = check_random_state(random_state)
-        weights = np.exp(self.fitted_.model.log_p_y.astype(float)) * self._classes.is_kept
-        if class_name is not None:
-            weights = weights * (self.component_class_ == self._classes.position(class_name))
-        components = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
-        return self._generate(components, rng.standard_normal((n_samples, self.latent_dim)), mean, rng)
-
-    def sample_grid(self, n_rows: int = 10, *, random_state: Any = None) -> np.ndarray:
-        """Means of p(x | y, z), (n_rows, components, features): one shared draw behind z a row, one y a column."""
-        check_is_fitted(self)
-        rng = check_random_state(random_state)
-        n_components = self._classes.n_components
-        shared = np.repeat(rng.standard_normal((n_rows, self.latent_dim)), n_components, axis=0)
-        rows = self._generate(np.tile(np.arange(n_components), n_rows), shared, True, rng)
-        return rows.reshape(n_rows, n_components, -1)
-
     def save(self, folder: str | PathLike) -> None:
         """Write the fitted model to a folder: weights as safetensors, all else as JSON, nothing that can run code."""
         check_is_fitted(self)
@@ -225,15 +209,6 @@ class DeepGenerativeClassifier(
         check_is_fitted(self)
         refuse_fork()
         return self.fitted_.infer(function, self._read_rows(X, reset=False), *args)
-
-    def _generate(
-        self, components: np.ndarray, epsilon: np.ndarray, mean: bool, rng: np.random.RandomState
-    ) -> np.ndarray:
-        refuse_fork()
-        one_hot = np.eye(self._classes.n_components, dtype=np.float32)[components]
-        key = key_of(int(rng.randint(2**31 - 1)))
-        rows = inference.generated(self.fitted_.model, one_hot, epsilon.astype(np.float32), key, mean=mean)
-        return self.fitted_.preprocessing.restore(np.asarray(rows))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
