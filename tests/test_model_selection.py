@@ -19,7 +19,7 @@ SOME = st.lists(st.sampled_from(["a", "b", ""]), min_size=20, max_size=60)
 
 @pytest.fixture(scope="module")
 def digits():
-    """300 digits, half of them labelled; of their pixels those that vary in every fold, so that one program fits all."""
+    """300 digits, half of them labelled; of their pixels those that vary in every fold, so that one program does."""
     X, y = load_digits(return_X_y=True)
     X = X[:300] / 16
     return X[:, X.std(axis=0) > 0.1], mask_labels(y[:300], keep=0.5, random_state=0)
