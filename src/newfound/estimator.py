@@ -16,7 +16,7 @@ from newfound.classes import Decision, answer_columns
 from newfound.config import Config
 from newfound.fitted_attributes import FittedAttributes
 from newfound.fitting import RULES, fit_model, prepared_rows
-from newfound.frames import select_columns, with_columns
+from newfound.frames import readable, select_columns, with_columns
 from newfound.generation import GeneratesRows
 from newfound.initialisation import Rows
 from newfound.labels import Labels
@@ -201,7 +201,7 @@ class DeepGenerativeClassifier(
     def _read_rows(self, X: Any, *, reset: bool) -> np.ndarray:
         check_shape(X)
         check_numeric(X)
-        X = validate_data(self, X, reset=reset, dtype=[np.float32, np.uint8], ensure_all_finite=False)
+        X = validate_data(self, readable(X), reset=reset, dtype=[np.float32, np.uint8], ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 

@@ -13,6 +13,14 @@ def is_frame(X: Any) -> bool:
     return is_into_dataframe(X)
 
 
+def readable(X: Any) -> Any:
+    """X as every supported scikit-learn reads it, with its names: frames other than pandas' as PyArrow tables."""
+    import narwhals as nw
+    from narwhals.dependencies import is_pandas_dataframe
+
+    return nw.from_native(X, eager_only=True).to_arrow() if is_frame(X) and not is_pandas_dataframe(X) else X
+
+
 def text_columns(frame: Any) -> list[str]:
     """Names of the columns that may hold text, by their types alone."""
     import narwhals as nw

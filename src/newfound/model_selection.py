@@ -7,7 +7,9 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator, StratifiedGroupKFold, StratifiedKFold
 
 from newfound.labels import Labels
-from newfound.parameters import Number, OneOf, check_parameters
+from newfound.parameters import Number, OneOf, Rule, check_parameters
+
+RULES: dict[str, tuple[Rule, ...]] = {"n_splits": (Number(2, 10_000, whole=True),), "shuffle": (OneOf((True, False)),)}
 
 
 class LabelledKFold(BaseCrossValidator):
@@ -48,8 +50,7 @@ class LabelledKFold(BaseCrossValidator):
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Numbers of the rows to train on and of those to test on, for each fold; y as `fit` takes it."""
-        rules = {"n_splits": (Number(2, 10_000, whole=True),), "shuffle": (OneOf((True, False)),)}
-        check_parameters({"n_splits": self.n_splits, "shuffle": self.shuffle}, rules)
+        check_parameters({"n_splits": self.n_splits, "shuffle": self.shuffle}, RULES)
         labels = _read(y)
         fold, is_always_trained_on = self._folds(labels, None if groups is None else np.asarray(groups))
         for i in range(self.n_splits):
@@ -58,20 +59,19 @@ class LabelledKFold(BaseCrossValidator):
     def _folds(self, labels: Labels, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """The fold in which each row is tested, and whether it is trained on in that split all the same."""
         rows = np.flatnonzero(labels.is_labelled)
-        of_labelled = None if groups is None else groups[rows]
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        splitter = kind(self.n_splits, shuffle=self.shuffle, random_state=self.random_state if self.shuffle else None)
         fold = np.arange(len(labels)) % self.n_splits
-        for i, (_, test) in enumerate(self._splitter(groups).split(rows, labels.codes[rows], of_labelled)):
+        for i, (_, test) in enumerate(
+            splitter.split(rows, labels.codes[rows], None if groups is None else groups[rows])
+        ):
             fold[rows[test]] = i
         if groups is None:
             return fold, ~labels.is_labelled
-        has_labels = np.isin(groups, of_labelled)
-        of_group = dict(zip(of_labelled.tolist(), fold[rows].tolist(), strict=True))
+        of_group = dict(zip(groups[rows].tolist(), fold[rows].tolist(), strict=True))
+        has_labels = np.isin(groups, groups[rows])
         fold[has_labels] = [of_group[group] for group in groups[has_labels].tolist()]
         return fold, ~has_labels
-
-    def _splitter(self, groups: np.ndarray | None) -> Any:
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        return kind(self.n_splits, shuffle=self.shuffle, random_state=self.random_state if self.shuffle else None)
 
 
 def _read(y: Any) -> Labels:
