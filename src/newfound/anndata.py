@@ -53,9 +53,10 @@ def fit(
     key_added : str
         What the names of all that is written begin with, or end with.
     estimator : estimator or None
-        What to fit; None is GMDGM(), whose seed is 0 so that a notebook gives the same answer again.
+        What to fit. None is GMDGM(random_state=0), so that a notebook gives the same answer again; where `use` is a key
+        of `obsm` with standardize=False, because how far a principal component spreads says how much it matters.
     """
-    model = GMDGM(random_state=0) if estimator is None else estimator
+    model = GMDGM(standardize="auto" if use == MATRIX else False, random_state=0) if estimator is None else estimator
     rows = _rows(adata, use)
     model.fit(rows, _labels(adata, label, unlabelled), None if groups is None else _column(adata, groups).to_numpy())
     fitted = model.fitted_
