@@ -2,8 +2,8 @@
 
     pip install -e '.[anndata]' scanpy && python benchmarks/hidden_cell_type.py
 
-700 blood cells of ten annotated types by 50 principal components. The types of T cells overlap widely, so that B cells,
-monocytes and dendritic cells are those that can be found at all.
+700 blood cells of ten annotated types by 50 principal components. Hidden are the four largest types that are no T cells:
+those overlap widely.
 """
 
 import sys
@@ -15,7 +15,7 @@ import scanpy
 import newfound.anndata
 from newfound import evaluate, mask_labels
 
-HIDDEN = ("CD19+ B", "CD14+ Monocyte", "Dendritic", "CD56+ NK", "CD34+")
+HIDDEN = ("CD19+ B", "CD14+ Monocyte", "Dendritic", "CD56+ NK")
 
 
 def hide(name: str) -> None:
