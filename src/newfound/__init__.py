@@ -1,6 +1,7 @@
 """newfound classifies the classes you labelled and discovers the ones you didn't.
 
-What is listed here is public; every other module is internal and may change.
+What is listed here is public, and so are `newfound.metrics`, `newfound.model_selection` and `newfound.anndata`; every
+other module is internal and may change.
 """
 
 from typing import TYPE_CHECKING, Any

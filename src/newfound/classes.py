@@ -231,6 +231,17 @@ class Classes:
         return Labels(self.names, np.where(is_given, position, UNLABELLED)).values
 
 
+def answer_columns(classes: Classes, answer: Answer, prefix: str = "newfound_") -> dict[str, np.ndarray]:
+    """What is said of each row, as columns to stand beside a user's own."""
+    columns = {
+        "class": classes.named(answer),
+        "probability": answer.probability,
+        "p_new": answer.p_new,
+        "is_new": classes.is_new[answer.position],
+    }
+    return {prefix + name: column for name, column in columns.items()}
+
+
 def new_names(known: np.ndarray, n_new: int) -> list[Any]:
     """Names for new classes: the next integers, or "new-1", "new-2", … as far as they are not taken."""
     if len(known) == 0 or known.dtype.kind == "i":

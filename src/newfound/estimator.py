@@ -7,29 +7,35 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from newfound import inference
 from newfound.acts import ClassActs
-from newfound.classes import Decision
+from newfound.classes import Decision, answer_columns
 from newfound.config import Config
 from newfound.fitted_attributes import FittedAttributes
 from newfound.fitting import RULES, fit_model, prepared_rows
+from newfound.frames import readable, select_columns, with_columns
+from newfound.generation import GeneratesRows
 from newfound.initialisation import Rows
 from newfound.labelling import LabellingLoop
 from newfound.labels import Labels
+from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import MODELS
-from newfound.models.randomness import key_of
-from newfound.parameters import Number, OneOf, check_parameters
-from newfound.preprocessing import check_finite, check_groups, check_numeric, check_shape
+from newfound.parameters import OneOf, check_parameters
+from newfound.preprocessing import check_finite, check_groups, check_numeric, check_shape, refuse_unknown
+from newfound.processes import refuse_fork
 from newfound.storage import load_fitted, save_fitted
 from newfound.training.compilation import keep_compiled_programs_if_asked
+
+NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whose columns it then finds by their names."
 
 
 class DeepGenerativeClassifier(
     LabellingLoop,
     ClassActs,
+    GeneratesRows,
     FittedAttributes,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -79,12 +85,14 @@ class DeepGenerativeClassifier(
 
     # ---- fitting -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, **unknown: Any) -> Self:
         """Learn from X and the labels in y; -1, None, NaN and "" mean unlabelled, y = None that no row has a label.
 
         `groups` has one value a row: the person, site or machine it comes from. Whole groups are then held out for
         validation, and labels that come from a few of them are noticed (`selection_`).
         """
+        refuse_unknown(unknown)
+        refuse_fork()
         return self._fit(X, y, groups)
 
     def _fit(self, X: Any, y: Any, groups: Any = None, held_out: np.ndarray | None = None) -> Self:
@@ -136,6 +144,20 @@ class DeepGenerativeClassifier(
         decision.check(self._classes)
         return self._classes.named(self._classes.answer(self.predict_component_proba(X), decision))
 
+    def predict_frame(
+        self, frame: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
+    ) -> Any:
+        """A data frame (pandas, polars, PyArrow) with four columns beside its own, for each row what is said of it.
+
+        `newfound_class`, `newfound_probability` of that class, `newfound_p_new` and `newfound_is_new`. Columns that
+        were not fitted on, such as ids, may be there and are carried along.
+        """
+        check_is_fitted(self, "feature_names_in_", msg=NEEDS_NAMES)
+        decision = Decision(abstain, known_only, new_threshold)
+        decision.check(self._classes)
+        of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_))
+        return with_columns(frame, answer_columns(self._classes, self._classes.answer(of_components, decision)))
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""
         of_components = self.predict_component_proba(X)
@@ -155,6 +177,15 @@ class DeepGenerativeClassifier(
         check_is_fitted(self)
         return inference.normed(self._infer(inference.component_probabilities, X, self.fitted_.temperature))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of labelled rows that are right: called by name, or new if their class was never seen in training.
+
+        Rows without a label do not count. This is `newfound.metrics.open_set_accuracy`; `labelled_accuracy_scorer`
+        there is the plain accuracy of the labelled rows.
+        """
+        check_is_fitted(self)
+        return open_set_accuracy_scorer(self, X, y, sample_weight)
+
     def transform(self, X: Any) -> np.ndarray:
         """The posterior mean of z."""
         return self._infer(inference.latent_means, X)
@@ -163,28 +194,6 @@ class DeepGenerativeClassifier(
         """The ELBO of each row, a lower bound of log p(x) in the units of the scaled columns."""
         check_is_fitted(self)
         return self._infer(inference.elbos, X, inference.shared_noise(self.fitted_.model))
-
-    def sample(
-        self, n_samples: int = 1, class_name: Any = None, *, mean: bool = False, random_state: Any = None
-    ) -> np.ndarray:
-        """Generate rows of a class, or of classes drawn from p(y); without noise if `mean`."""
-        check_is_fitted(self)
-        check_parameters({"n_samples": n_samples}, {"n_samples": (Number(1, whole=True),)})
-        rng = check_random_state(random_state)
-        weights = np.exp(self.fitted_.model.log_p_y.astype(float)) * self._classes.is_kept
-        if class_name is not None:
-            weights = weights * (self.component_class_ == self._classes.position(class_name))
-        components = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
-        return self._generate(components, rng.standard_normal((n_samples, self.latent_dim)), mean, rng)
-
-    def sample_grid(self, n_rows: int = 10, *, random_state: Any = None) -> np.ndarray:
-        """Means of p(x | y, z), (n_rows, components, features): one shared draw behind z a row, one y a column."""
-        check_is_fitted(self)
-        rng = check_random_state(random_state)
-        n_components = self._classes.n_components
-        shared = np.repeat(rng.standard_normal((n_rows, self.latent_dim)), n_components, axis=0)
-        rows = self._generate(np.tile(np.arange(n_components), n_rows), shared, True, rng)
-        return rows.reshape(n_rows, n_components, -1)
 
     def save(self, folder: str | PathLike) -> None:
         """Write the fitted model to a folder: weights as safetensors, all else as JSON, nothing that can run code."""
@@ -200,21 +209,14 @@ class DeepGenerativeClassifier(
     def _read_rows(self, X: Any, *, reset: bool) -> np.ndarray:
         check_shape(X)
         check_numeric(X)
-        X = validate_data(self, X, reset=reset, dtype=[np.float32, np.uint8], ensure_all_finite=False)
+        X = validate_data(self, readable(X), reset=reset, dtype=[np.float32, np.uint8], ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 
     def _infer(self, function: Any, X: Any, *args: Any) -> np.ndarray:
         check_is_fitted(self)
+        refuse_fork()
         return self.fitted_.infer(function, self._read_rows(X, reset=False), *args)
-
-    def _generate(
-        self, components: np.ndarray, epsilon: np.ndarray, mean: bool, rng: np.random.RandomState
-    ) -> np.ndarray:
-        one_hot = np.eye(self._classes.n_components, dtype=np.float32)[components]
-        key = key_of(int(rng.randint(2**31 - 1)))
-        rows = inference.generated(self.fitted_.model, one_hot, epsilon.astype(np.float32), key, mean=mean)
-        return self.fitted_.preprocessing.restore(np.asarray(rows))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

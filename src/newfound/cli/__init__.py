@@ -11,6 +11,7 @@ from newfound.cli.act_commands import cut, discard, history, merge, name, split,
 from newfound.cli.audit_command import audit
 from newfound.cli.dataset_commands import datasets_app
 from newfound.cli.experiment_commands import demo, reproduce
+from newfound.cli.export_command import export
 from newfound.cli.fit_command import fit
 from newfound.cli.labelling_commands import label, refit, suggest
 from newfound.cli.predict_commands import evaluate, predict
@@ -21,7 +22,7 @@ __all__ = ["app", "datasets_app"]
 app = typer.Typer(name="newfound", no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 app.add_typer(datasets_app, name="datasets")
 ON_A_RUN = (name, merge, split, cut, discard, suggest, label, refit, undo, history)
-for command in (audit, fit, predict, evaluate, report, info, *ON_A_RUN, reproduce, demo):
+for command in (audit, fit, predict, evaluate, report, info, export, *ON_A_RUN, reproduce, demo):
     app.command()(command)
 
 

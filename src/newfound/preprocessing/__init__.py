@@ -7,6 +7,7 @@ from newfound.preprocessing.checks import (
     check_image_shape,
     check_numeric,
     check_shape,
+    refuse_unknown,
 )
 from newfound.preprocessing.scaling import Blocks, Preprocessing, Scaling, decide, is_binary
 
@@ -22,4 +23,5 @@ __all__ = [
     "check_shape",
     "decide",
     "is_binary",
+    "refuse_unknown",
 ]

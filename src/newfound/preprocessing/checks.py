@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from newfound.frames import column_values, is_frame, text_columns
 from newfound.parameters import Number
 from newfound.wording import and_list
 
 
 def check_shape(X: Any) -> None:
-    """Refuse what has no rows, no columns, or more than two dimensions."""
+    """Refuse what is not computed yet, has no rows, no columns, or more than two dimensions."""
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise ValueError(f"X must be a table in memory; got a {type(X).__name__}. Give X.collect() instead.")
     shape = getattr(X, "shape", None)
     if shape is None:
         return
@@ -35,6 +38,19 @@ def check_numeric(X: Any) -> None:
             f"X must hold numbers only, got text in {and_list(text)}. "
             f"Drop such columns or encode them, for example with sklearn.preprocessing.OneHotEncoder."
         )
+
+
+def refuse_unknown(arguments: dict[str, Any]) -> None:
+    """Refuse what `fit` does not take, and say why rows have no weights."""
+    if not arguments:
+        return
+    why = (
+        " Rows cannot be weighted: classes are discovered by how many rows there are and how many carry a label. Leave "
+        "rows out instead; score() takes weights."
+    )
+    raise TypeError(
+        f"fit() takes X, y and groups; got {and_list(map(repr, arguments))}." + why * ("sample_weight" in arguments)
+    )
 
 
 def check_groups(groups: Any, n_rows: int) -> np.ndarray:
@@ -99,16 +115,11 @@ def check_image_shape(shape: Any, n_columns: int) -> None:
 
 
 def _text_columns(X: Any) -> list[str]:
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # a data frame
-        names = [name for name, dtype in zip(X.columns, X.dtypes, strict=True) if _may_be_text(dtype)]
-        return [f"column {name!r}" for name in names if _holds_text(np.asarray(X[name], dtype=object))]
+    if is_frame(X):
+        return [f"column {name!r}" for name in text_columns(X) if _holds_text(column_values(X, name))]
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS":
         return [f"column {i}" for i in range(X.shape[1]) if _holds_text(X[:, i])]
     return []
-
-
-def _may_be_text(dtype: Any) -> bool:
-    return str(dtype) in ("object", "str", "category") or "string" in str(dtype)
 
 
 def _holds_text(column: np.ndarray) -> bool:

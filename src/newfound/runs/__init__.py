@@ -7,6 +7,7 @@ files
 
 from newfound.runs.act_log import LoggedAct
 from newfound.runs.acting import Acted, act_on, caught_up, undo
+from newfound.runs.atlas import write_atlas
 from newfound.runs.class_summaries import ClassSummary
 from newfound.runs.discovered import Discovered, headline, sentences
 from newfound.runs.folder import Run, check_out, open_run
@@ -51,5 +52,6 @@ __all__ = [
     "undo",
     "versions",
     "which_is_which",
+    "write_atlas",
     "write_run",
 ]

@@ -30,6 +30,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 from newfound import __version__
 from newfound.auditing import Audit
 from newfound.classes import Classes
@@ -145,6 +147,12 @@ class Run:
     @property
     def examples(self) -> Columns:
         return read_tensors(self.folder / "examples.safetensors")
+
+    @property
+    def latent_map(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the rows on the map, and their places on a plane, (rows, 2)."""
+        examples = self.examples
+        return examples["map_rows"], examples["map"]
 
 
 def open_run(folder: str | os.PathLike) -> Run:
