@@ -17,6 +17,7 @@ from newfound.discovery.selection import describe
 from newfound.fitted import Fitted, regime_of
 from newfound.inference import component_log_probabilities, component_probabilities, normed
 from newfound.initialisation import Assignment, Images, Rows, feature_sets
+from newfound.label_checks import check_classes, check_number, check_validation
 from newfound.labels import UNLABELLED, Labels
 from newfound.models import MODELS, Architecture, log_prior
 from newfound.models.likelihoods import LIKELIHOODS
@@ -89,8 +90,9 @@ def fit_model(
     p = Parameters(**parameters)
     check_feature_types(p.feature_types, X.shape[1])
     check_image_shape(p.image_shape, X.shape[1])
-    _check_number(labels, p)
-    _check_validation(labels, p)
+    check_number(labels, p.n_new)
+    by_elbo = p.config.optimisation.early_stopping or p.n_init > 1
+    check_validation(labels, p.validation_fraction, chooses_by_elbo=by_elbo)
     likelihood = _likelihood(X, p)
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
@@ -163,7 +165,7 @@ def _training_data(
         classes = Classes.of_fragments(labels.classes, found.group)
     else:
         classes = Classes.one_component_each(labels.classes, 0 if p.n_new == "auto" else int(p.n_new))
-    _check_classes(labels, classes)
+    check_classes(labels, classes)
     assignment = None if found is None else Assignment(found.labels, found.targets)
     return TrainingData(rows.X, labels.codes, *split, rows.scaling, classes, rows.images, assignment), found
 
@@ -305,50 +307,3 @@ def _warn_of_selection(selection: Selection | None, known: np.ndarray, p: Parame
     else:
         then = "Parts of known classes may look new; set pu_weight = 'auto' or 0, or label rows picked at random."
     warnings.warn(f"{what} {then}", stacklevel=5)
-
-
-def _check_number(labels: Labels, p: Parameters) -> None:
-    """Refuse a number of new classes that cannot be found among these rows."""
-    if labels.n_unlabelled == 0 and p.n_new in (0, "auto"):
-        _check_classes(labels, Classes.one_component_each(labels.classes, 0))
-    if p.n_new == "auto":
-        return
-    if len(labels.classes) == 0 and p.n_new == 0:
-        raise ValueError(
-            "There is nothing to learn: y has no labels and n_new = 0. Give some labels, or set n_new to the "
-            "number of classes you expect, or leave it at 'auto' to find it."
-        )
-    if labels.n_unlabelled == 0 and int(p.n_new) > 0:
-        raise ValueError(
-            f"All {len(labels)} rows have a label, so no new class can be found among them; expected n_new = 0, got "
-            f"{p.n_new}. Set n_new = 0 (or 'auto'), or mark the rows whose class is open with -1."
-        )
-    if int(p.n_new) > labels.n_unlabelled:
-        raise ValueError(
-            f"n_new must be at most the number of unlabelled rows, {labels.n_unlabelled}; got {p.n_new}. "
-            f"Lower n_new or give more rows without a label."
-        )
-
-
-def _check_classes(labels: Labels, classes: Classes) -> None:
-    n_new = len(classes) - classes.n_known
-    if len(classes) < 2:
-        raise ValueError(
-            f"There is one class only (n_samples = {len(labels)}, {classes.n_known} known and {n_new} new); expected "
-            f"at least two. Give labels of another class, or set n_new to 1 or more and leave some rows unlabelled."
-        )
-
-
-def _check_validation(labels: Labels, p: Parameters) -> None:
-    if p.validation_fraction > 0 and len(labels.classes) and labels.counts.min() < 2:
-        rare = labels.classes[labels.counts.argmin()]
-        raise ValueError(
-            f"Every known class needs at least 2 labels, one to learn from and one for validation; class {rare!r} has "
-            f"1. Label another row of it, or set its label to -1 to let it be discovered, or set "
-            f"validation_fraction = 0 to hold nothing out."
-        )
-    if p.validation_fraction == 0 and (p.config.optimisation.early_stopping or p.n_init > 1):
-        raise ValueError(
-            "early_stopping and n_init > 1 choose by the validation ELBO, but validation_fraction = 0 holds nothing "
-            "out. Set validation_fraction to 0.1, say."
-        )

@@ -56,7 +56,7 @@ def check_agreement(run, X):
     assert (run.discovered.n_new, run.description["n_new"]) == (model.n_new_, model.n_new_)
     shown = run.examples
     for i, c in enumerate(run.classes):
-        for which in ("most_confident", "lowest_confidence"):
+        for which in ("prototypes", "lowest_confidence"):
             rows = shown[which][i][shown[which][i] >= 0]
             assert set(table["class"][rows]) <= {c.name}
             assert set(rows) <= set(shown["shown"])
