@@ -23,6 +23,7 @@ class Dataset:
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3)
     columns: list[Column] = field(default_factory=list)  # none for images
     log: list[str] = field(default_factory=list)  # the preprocessing log: sentences, with counts
+    flags: list[str] = field(default_factory=list)  # what a person should look at before believing the answer
     groups: np.ndarray | None = None  # (n,), such as HAR's subjects
     label_column: str | None = None  # the source's own name of its label column,
     id_column: str | None = None  # of its id column,

@@ -11,10 +11,14 @@ import numpy as np
 
 from newfound.data import preprocessing_log
 from newfound.data.cells import text
-from newfound.data.columns import encode, infer_columns
+from newfound.data.column_relations import about_relations, label_in_other_words
+from newfound.data.columns import encode, infer_column, placed
 from newfound.data.dataset import Dataset
 from newfound.data.file_labels import labels_of_column
-from newfound.data.schema import Column, Schema
+from newfound.data.joined_features import Joined, joined_by_row
+from newfound.data.number_blocks import join_numbered
+from newfound.data.row_names import names_every_row, unrelated_numbers, why_no_feature
+from newfound.data.schema import Column, Dropped, Schema
 from newfound.data.table_format import ColumnSelection
 from newfound.data.table_sources import Frame, TableFile, check_column, open_source
 from newfound.errors import DataError
@@ -22,6 +26,20 @@ from newfound.labels import Labels
 from newfound.wording import count, quoted_list
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+
+
+Opened = TableFile | Frame | Joined
+
+
+class Choice(NamedTuple):
+    """What a user says about the columns of a table."""
+
+    label: str | None = None
+    id: str | None = None
+    ignore: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    group: str | None = None
 
 
 class ReadPlan(NamedTuple):
@@ -32,42 +50,73 @@ class ReadPlan(NamedTuple):
     id: str | None
 
 
-def read_table(
-    source: Any,
-    label: str | None = None,
-    id: str | None = None,
-    ignore: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    group: str | None = None,
-) -> Dataset:
-    """A Dataset from a table file or a data frame; the feature types are inferred here, and logged."""
-    opened = open_source(source)
-    _check_choice(opened, label, id, ignore, categorical, group)
+def read_table(source: Any, choice: Choice, features: Any = None) -> Dataset:
+    """A Dataset from a table file or a data frame; what becomes of each column is decided here, and logged."""
+    opened = joined_by_row(open_source(source), features)
+    _check_choice(opened, choice)
     index = [name for name in opened.names if PANDAS_INDEX.fullmatch(name)]
-    kept = _without(opened.names, [*ignore, *index])
-    table = opened.read(ColumnSelection(kept, text={*filter(None, (label, id, group)), *categorical}))
+    kept = _without(opened.names, [*choice.ignore, *index])
+    as_text = {*filter(None, (choice.label, choice.id, choice.group)), *choice.categorical}
+    table = opened.read(ColumnSelection(kept, text=as_text))
     _check_has_rows(table, opened.where)
-    features = _without(kept, [label, id, group])
-    columns = infer_columns(table, features, categorical)
+    candidates = _without(kept, [choice.label, choice.id, choice.group])
+    id = choice.id or _row_names(table, candidates, choice)
+    columns, dropped = _decided(table, _without(candidates, [id]), choice)
+    dropped += [*(Dropped(name, "requested") for name in choice.ignore), *(Dropped(name, "index") for name in index)]
     if not columns:
-        raise DataError(f"{opened.where} has no features: every column is the label, the id, ignored or empty.")
-    dataset = _with_groups(_assemble(table, columns, label, id), table, group)
-    empty = _without(features, [column.name for column in columns])
+        raise DataError(_nothing_left(opened.where, dropped))
+    dataset = _with_groups(_assemble(table, columns, choice.label, id), table, choice.group)
     log = [
         f"Read {count(len(dataset), 'row')} and {count(len(opened.names), 'column')} from {opened.where}.",
         *dataset.log,
+        *([f"{id!r} names the rows; it is no feature."] if id and not choice.id else []),
         *preprocessing_log.about_columns(dataset.columns),
-        *preprocessing_log.about_dropped(list(ignore), empty, index),
-        *_about_row_numbers(table, columns),
+        *preprocessing_log.about_dropped(dropped),
+        *about_relations(dataset.columns, dataset.X),
         *_about_ids(dataset),
     ]
-    dropped = [*ignore, *empty, *index, *([group] if group else [])]
-    return _with_own_ids(replace(dataset, log=log, dropped=dropped), opened)
+    names = [*(d.name for d in dropped), *([choice.group] if choice.group else [])]
+    flags = label_in_other_words(dataset.columns, table, dataset.labels)
+    return _with_own_ids(replace(dataset, log=log, flags=flags, dropped=names), opened)
 
 
-def read_table_like(source: Any, schema: Schema, label: str | None = None, id: str | None = None) -> Dataset:
+def _row_names(table: Any, names: Sequence[str], choice: Choice) -> str | None:
+    """The first column that says by its name that it names the rows, and does."""
+    free = _without(names, [*choice.categorical, *choice.numeric])
+    return next((name for name in free if names_every_row(name, table.column(name))), None)
+
+
+def _decided(table: Any, names: Sequence[str], choice: Choice) -> tuple[list[Column], list[Dropped]]:
+    """What becomes of every column: first of each for itself, then of those that belong together or to nothing."""
+    found: list[Column | Dropped] = []
+    for name in names:
+        why = None if name in (*choice.numeric, *choice.categorical) else why_no_feature(name, table.column(name))
+        declared = "categorical" if name in choice.categorical else "numeric" if name in choice.numeric else ""
+        found.append(Dropped(name, why) if why else infer_column(name, table.column(name), declared))
+    dropped = [each for each in found if isinstance(each, Dropped)]
+    columns = placed(join_numbered([each for each in found if isinstance(each, Column)], table))
+    return _without_unrelated(table, columns, dropped, choice)
+
+
+def _without_unrelated(
+    table: Any, columns: list[Column], dropped: list[Dropped], choice: Choice
+) -> tuple[list[Column], list[Dropped]]:
+    doubtful = [column for column in columns if column.name not in choice.numeric]
+    unrelated = unrelated_numbers(doubtful, table, columns, _labels_of(table, choice.label))
+    names = {each.name for each in unrelated}
+    return placed([column for column in columns if column.name not in names]), [*dropped, *unrelated]
+
+
+def _nothing_left(where: str, dropped: Sequence[Dropped]) -> str:
+    reasons = " ".join(preprocessing_log.about_dropped(dropped))
+    return f"{where} has no features: no column is left beside the label and the id. {reasons}".rstrip()
+
+
+def read_table_like(
+    source: Any, schema: Schema, label: str | None = None, id: str | None = None, features: Any = None
+) -> Dataset:
     """A Dataset by the schema of another table; the label may be missing, a feature may not."""
-    opened = open_source(source)
+    opened = joined_by_row(open_source(source), features, schema)
     plan = _plan(opened, schema, label, id)
     table = opened.read(plan.selection)
     _check_has_rows(table, opened.where)
@@ -83,14 +132,19 @@ def read_table_like(source: Any, schema: Schema, label: str | None = None, id: s
 
 
 def read_batches(
-    path: str | PathLike, schema: Schema, rows: int = 65536, label: str | None = None, id: str | None = None
+    path: str | PathLike,
+    schema: Schema,
+    rows: int = 65536,
+    label: str | None = None,
+    id: str | None = None,
+    features: Any = None,
 ) -> Iterator[Dataset]:
     """Datasets of `rows` rows each, by a stored schema, in the memory of a few of them where the format streams.
 
     Classes that the schema does not know are added as they turn up, so a code means the same in all blocks.
     `add_counts` sums what was missing over the blocks.
     """
-    file = TableFile(Path(path))
+    file = joined_by_row(TableFile(Path(path)), features, schema)
     plan = _plan(file, schema, label, id)
     class_names = schema.class_names
     first_row = 0
@@ -101,18 +155,24 @@ def read_batches(
         yield replace(block, log=[*block.log, *preprocessing_log.about_missing(block.columns)])
 
 
-def _plan(opened: TableFile | Frame, schema: Schema, label: str | None, id: str | None) -> ReadPlan:
+def _plan(opened: Opened, schema: Schema, label: str | None, id: str | None) -> ReadPlan:
     """The schema's own label and id are read where the file has them; those asked for now must be there."""
-    needed = [column.name for column in schema.columns]
+    needed = [name for column in schema.columns for name in column.read_from]
     _check_has_features(opened, schema, needed)
     for what, name in (("label column", label), ("id column", id)):
         if name is not None:
             check_column(name, opened, what)
     label = label or (schema.label_column if schema.label_column in opened.names else None)
     id = id or (schema.id_column if schema.id_column in opened.names else None)
-    numbers = {column.name for column in schema.columns if column.feature_type == "numeric"} - {label, id}
+    numbers = {name for column in schema.columns if _is_plain(column) for name in column.read_from} - {label, id}
     names = list(dict.fromkeys([*needed, *filter(None, (label, id))]))
     return ReadPlan(ColumnSelection(names, text=set(names) - numbers, numbers=numbers), label, id)
+
+
+def _is_plain(column: Column) -> bool:
+    """Whether its cells are numbers as computers write them."""
+    is_number = column.feature_type == "numeric" or bool(column.sources)
+    return is_number and not column.number_format and not column.allows_text
 
 
 def _assemble(
@@ -125,7 +185,7 @@ def _assemble(
 ) -> Dataset:
     n = table.num_rows
     X, counted = encode(table, columns, first_row)
-    labels = Labels.none(n, declared) if label is None else labels_of_column(table.column(label), label, declared)
+    labels = _labels_of(table, label, declared)
     ids = None if id is None else np.array(text(table.column(id)).fill_null("").to_pylist(), dtype=str)
     return Dataset(
         X=X,
@@ -138,6 +198,12 @@ def _assemble(
         label_column=label,
         id_column=id,
     )
+
+
+def _labels_of(table: Any, label: str | None, declared: Sequence[str] = ()) -> Labels:
+    if label is None:
+        return Labels.none(table.num_rows, declared)
+    return labels_of_column(table.column(label), label, declared)
 
 
 def _without(names: Sequence[str], others: Sequence[str | None]) -> list[str]:
@@ -153,34 +219,30 @@ def _with_groups(dataset: Dataset, table: Any, group: str | None) -> Dataset:
     return replace(dataset, groups=groups, group_column=group, log=log)
 
 
-def _with_own_ids(dataset: Dataset, opened: TableFile | Frame) -> Dataset:
+def _with_own_ids(dataset: Dataset, opened: Opened) -> Dataset:
     ids = opened.row_ids()
     return dataset if ids is None or dataset.id_column is not None else replace(dataset, row_ids=ids)
 
 
-def _check_choice(
-    opened: TableFile | Frame,
-    label: str | None,
-    id: str | None,
-    ignore: Sequence[str],
-    categorical: Sequence[str],
-    group: str | None,
-) -> None:
+def _check_choice(opened: Opened, choice: Choice) -> None:
     if len(opened.names) < 2:
         raise DataError(
             f"{opened.where} has only one column, {opened.names[0]!r}. A table needs two or more, separated by commas, "
             f"tabs, semicolons or bars. If your file uses another separator, save it again with commas."
         )
-    chosen = [("label column", label), ("id column", id), ("group column", group)]
-    chosen += [("column to ignore", name) for name in ignore] + [("categorical column", name) for name in categorical]
+    chosen = [("label column", choice.label), ("id column", choice.id), ("group column", choice.group)]
+    chosen += [("column to ignore", name) for name in choice.ignore]
+    chosen += [("categorical column", name) for name in choice.categorical]
+    chosen += [("numeric column", name) for name in choice.numeric]
     for what, name in chosen:
         if name is not None:
             check_column(name, opened, what)
-    single = [name for name in (label, id, group, *ignore) if name is not None]
-    repeated = {name for name in single if single.count(name) > 1}
+    single = [name for name in (choice.label, choice.id, choice.group, *choice.ignore) if name is not None]
+    repeated = {name for name in single if single.count(name) > 1} | ({*choice.numeric} & {*choice.categorical, *single})
     if repeated:
         raise DataError(
-            f"Column {repeated.pop()!r} is named twice. Name it once: in `label`, `id`, `group` or `ignore`."
+            f"Column {repeated.pop()!r} is named twice. Name it once: in `label`, `id`, `group`, `ignore`, "
+            f"`categorical` or `numeric`."
         )
 
 
@@ -189,7 +251,7 @@ def _check_has_rows(table: Any, where: str) -> None:
         raise DataError(f"{where} has a header but no rows. Give at least one row of data.")
 
 
-def _check_has_features(opened: TableFile | Frame, schema: Schema, needed: Sequence[str]) -> None:
+def _check_has_features(opened: Opened, schema: Schema, needed: Sequence[str]) -> None:
     if schema.kind == "images":
         raise DataError(f"The model was fitted on images, but {opened.where} is a table. Give it images.")
     lacking = _without(needed, opened.names)
@@ -201,24 +263,6 @@ def _check_has_features(opened: TableFile | Frame, schema: Schema, needed: Seque
         )
 
 
-def _about_row_numbers(table: Any, columns: Sequence[Column]) -> list[str]:
-    """A column that counts the rows is seldom meant as a feature."""
-    numeric = [column.name for column in columns if column.feature_type == "numeric"]
-    return [
-        f"{name!r} only counts the rows: name it as `id` or in `ignore`, unless it is meant as a feature."
-        for name in numeric
-        if _counts_up(table.column(name))
-    ]
-
-
 def _about_ids(dataset: Dataset) -> list[str]:
     n_repeated = 0 if dataset.id_column is None else len(dataset) - len(np.unique(dataset.row_ids))
     return [f"{count(n_repeated, 'id')} in {dataset.id_column!r} repeated an earlier one."] if n_repeated else []
-
-
-def _counts_up(cells: Any) -> bool:
-    import pyarrow as pa
-
-    if not pa.types.is_integer(cells.type) or cells.null_count or len(cells) < 3:
-        return False
-    return bool((np.diff(cells.to_numpy()) == 1).all())

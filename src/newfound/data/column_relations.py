@@ -1,0 +1,88 @@
+"""What columns say about each other and about the labels: constant, nearly the same, or the label in other words."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from newfound.data.cells import text
+from newfound.data.schema import Column
+from newfound.labels import UNLABELLED, Labels
+from newfound.wording import and_list, quoted_list
+
+NEARLY_SAME = 0.999  # correlation
+MAX_COLUMNS = 300  # that are compared in pairs
+MAX_ROWS = 5000  # by which they are compared
+MIN_PER_VALUE = 5  # labelled rows, on average, for a value that only one class has not to be a chance
+MAX_PAIRS = 5  # that are told
+
+
+def about_relations(columns: Sequence[Column], X: np.ndarray) -> list[str]:
+    """Sentences about columns that are no use, or are used twice."""
+    constant = [c.name for c in columns if _is_constant(c, X)]
+    pairs = _same_numbers(columns, X) + _same_categories(columns, X)
+    sentences = [f"The same value in every row, so of no use: {quoted_list(constant)}."] if constant else []
+    if pairs:
+        told = and_list(f"{a!r} and {b!r}" for a, b in pairs[:MAX_PAIRS])
+        more = f", and {len(pairs) - MAX_PAIRS} pairs more" if len(pairs) > MAX_PAIRS else ""
+        sentences.append(f"Nearly the same, and used twice unless you name one in `ignore`: {told}{more}.")
+    return sentences
+
+
+def label_in_other_words(columns: Sequence[Column], table: Any, labels: Labels) -> list[str]:
+    """A flag for each column that alone tells every label: no value of it occurs in two classes."""
+    rows = np.flatnonzero(labels.codes != UNLABELLED)
+    if len(np.unique(labels.codes[rows])) < 2:
+        return []
+    return [
+        f"{column.name!r} alone tells every label. If it was filled in after the label was known, or because of it, "
+        f"name it in `ignore`: what is new cannot be seen by it."
+        for column in columns
+        if column.feature_type in ("numeric", "binary", "categorical")
+        and _tells_labels(table.column(column.name), labels.codes, rows)
+    ]
+
+
+def _tells_labels(cells: Any, codes: np.ndarray, rows: np.ndarray) -> bool:
+    import pyarrow as pa
+
+    words = text(cells).take(pa.array(rows))
+    encoded = words.dictionary_encode("encode").combine_chunks()
+    values = np.asarray(encoded.indices)
+    n_values = len(encoded.dictionary)
+    if n_values < 2 or n_values * MIN_PER_VALUE > len(rows):
+        return False
+    return len(np.unique(np.stack([values, codes[rows]]), axis=1).T) == n_values
+
+
+def _is_constant(column: Column, X: np.ndarray) -> bool:
+    part = X[:, list(column.positions)]
+    return len(X) > 1 and bool((part == part[0]).all())
+
+
+def _sample(X: np.ndarray) -> np.ndarray:
+    return X[np.unique(np.linspace(0, len(X) - 1, min(len(X), MAX_ROWS)).astype(int))]
+
+
+def _same_numbers(columns: Sequence[Column], X: np.ndarray) -> list[tuple[str, str]]:
+    plain = [c for c in columns if c.feature_type in ("numeric", "binary")][:MAX_COLUMNS]
+    values = _sample(X)[:, [c.positions[0] for c in plain]].astype(float)
+    varies = np.flatnonzero(values.std(axis=0) > 0)
+    if len(varies) < 2 or len(values) < 3:
+        return []
+    correlation = np.abs(np.corrcoef(values[:, varies], rowvar=False))
+    first, second = np.nonzero(np.triu(correlation > NEARLY_SAME, 1))
+    return [(plain[varies[i]].name, plain[varies[j]].name) for i, j in zip(first, second, strict=True)]
+
+
+def _same_categories(columns: Sequence[Column], X: np.ndarray) -> list[tuple[str, str]]:
+    """Pairs of columns whose categories are the same under other names."""
+    categorical = [c for c in columns if c.feature_type == "categorical" and len(c.categories) > 1][:MAX_COLUMNS]
+    rows = _sample(X)
+    codes = {c.name: rows[:, list(c.positions)].argmax(axis=1) for c in categorical}
+    return [
+        (a.name, b.name)
+        for a, b in combinations(categorical, 2)
+        if len(a.categories) == len(b.categories) == len(np.unique(np.stack([codes[a.name], codes[b.name]]), axis=1).T)
+    ]
