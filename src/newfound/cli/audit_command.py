@@ -52,7 +52,8 @@ def audit(
     """
     console = console_for(as_json)
     with clear_errors():
-        dataset = read_source(console_for(as_json=True), source, label, id, ignore, labels, categorical)
+        choice = Choice(label, id, ignore, labels, categorical, numeric, features=features)
+        dataset = read_source(console_for(as_json=True), source, choice)
         observed = observed_labels(dataset, Masking(hide, keep, by_group, seed))
         found = _audit(dataset, dataset.labels if observed is None else observed, seed)
     if as_json:

@@ -31,7 +31,7 @@ def about_relations(columns: Sequence[Column], X: np.ndarray) -> list[str]:
 
 
 def label_in_other_words(columns: Sequence[Column], table: Any, labels: Labels) -> list[str]:
-    """A flag for each column that alone tells every label: no value of it occurs in two classes."""
+    """A flag for each column that alone tells every label."""
     rows = np.flatnonzero(labels.codes != UNLABELLED)
     if len(np.unique(labels.codes[rows])) < 2:
         return []
@@ -40,11 +40,12 @@ def label_in_other_words(columns: Sequence[Column], table: Any, labels: Labels) 
         f"name it in `ignore`: what is new cannot be seen by it."
         for column in columns
         if column.feature_type in ("numeric", "binary", "categorical")
-        and _tells_labels(table.column(column.name), labels.codes, rows)
+        and _tells_labels(table.column(column.name), labels.codes, rows, is_code=column.feature_type == "categorical")
     ]
 
 
-def _tells_labels(cells: Any, codes: np.ndarray, rows: np.ndarray) -> bool:
+def _tells_labels(cells: Any, codes: np.ndarray, rows: np.ndarray, is_code: bool) -> bool:
+    """No value in two classes; of numbers, which classes may well have to themselves, no two values in a class either."""
     import pyarrow as pa
 
     words = text(cells).take(pa.array(rows))
@@ -53,7 +54,8 @@ def _tells_labels(cells: Any, codes: np.ndarray, rows: np.ndarray) -> bool:
     n_values = len(encoded.dictionary)
     if n_values < 2 or n_values * MIN_PER_VALUE > len(rows):
         return False
-    return len(np.unique(np.stack([values, codes[rows]]), axis=1).T) == n_values
+    n_pairs = len(np.unique(np.stack([values, codes[rows]]), axis=1).T)
+    return n_pairs == n_values and (is_code or n_pairs == len(np.unique(codes[rows])))
 
 
 def _is_constant(column: Column, X: np.ndarray) -> bool:
