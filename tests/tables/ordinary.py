@@ -56,7 +56,10 @@ def tickets(folder, n=400):
         folder / "tickets.csv",
         {
             "ticket_id": [f"T-{10_000 + i}" for i in range(n)],
-            "opened": [(start.replace(hour=0) + timedelta(days=i // 4, hours=float(h))).strftime("%Y-%m-%d %H:%M") for i, h in enumerate(hour)],
+            "opened": [
+                (start.replace(hour=0) + timedelta(days=i // 4, hours=float(h))).strftime("%Y-%m-%d %H:%M")
+                for i, h in enumerate(hour)
+            ],
             "customer_id": rows.rng.integers(1000, 9999, n).tolist(),
             "subject": [" ".join(rows.rng.choice(words, 7)) + f" {i}" for i in range(n)],
             "channel": rows.choice("mail", "web", "phone", "chat"),
@@ -145,7 +148,8 @@ def export(folder, n=400):
             "Länge": comma(rows.around(1, 2, 3, 4, spread=0.15)),
             "Gewicht": comma(rows.around(60, 45, 30, 15, spread=2)),
             "Betrag": [
-                f"{value:,.2f} €".translate(str.maketrans(",.", ".,")) for value in rows.around(500, 1500, 2500, 3500, spread=80)
+                f"{value:,.2f} €".translate(str.maketrans(",.", ".,"))
+                for value in rows.around(500, 1500, 2500, 3500, spread=80)
             ],
             "Klasse": rows.label,
         },
@@ -242,7 +246,9 @@ def many_missing(folder, n=400):
         gone = rows.rng.random(n) < share
         return [str(rows.rng.choice(marks)) if is_gone else v for v, is_gone in zip(values, gone, strict=True)]
 
-    columns = {f"m{i}": with_gaps(np.round(rows.around(*rows.rng.permutation([0, 8, 16, 24])), 2).tolist()) for i in range(8)}
+    columns = {
+        f"m{i}": with_gaps(np.round(rows.around(*rows.rng.permutation([0, 8, 16, 24])), 2).tolist()) for i in range(8)
+    }
     columns["colour"] = with_gaps(rows.choice("red", "green", "blue", "grey"))
     write_csv(folder / "missing.csv", columns | {"notes": [""] * n, "class": rows.label})
     return "missing.csv", "class", rows.truth

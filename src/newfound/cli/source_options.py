@@ -21,7 +21,8 @@ Categorical = Annotated[
     list[str] | None, typer.Option(help="A column of numbers to read as categories; may be given several times.")
 ]
 Numeric = Annotated[
-    list[str] | None, typer.Option(help="A column to read as numbers though it looks like an id, or holds text as well.")
+    list[str] | None,
+    typer.Option(help="A column to read as numbers though it looks like an id, or also holds text."),
 ]
 Features = Annotated[
     str | None, typer.Option(help="A .npy or .npz file with a row of numbers for each row of the table: embeddings.")

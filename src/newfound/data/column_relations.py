@@ -45,7 +45,7 @@ def label_in_other_words(columns: Sequence[Column], table: Any, labels: Labels) 
 
 
 def _tells_labels(cells: Any, codes: np.ndarray, rows: np.ndarray, is_code: bool) -> bool:
-    """No value in two classes; of numbers, which classes may well have to themselves, no two values in a class either."""
+    """Whether no value is in two classes; and, unless it is a code, no two values in a class."""
     import pyarrow as pa
 
     words = text(cells).take(pa.array(rows))

@@ -9,7 +9,7 @@ A missing number or date becomes the column's median, a missing binary value its
 category of its own. An infinite number counts as missing.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -129,7 +129,7 @@ def _as_dates(name: str, words: Any, least: float) -> Column | Dropped | None:
     found = find_dates(words)
     if found.n_cells < least:
         return None
-    if AMBIGUOUS <= set(found.orders):
+    if set(found.orders) >= AMBIGUOUS:
         return Dropped(name, "day or month", words.drop_null()[0].as_py())
     column = infer_date(name, words, found.orders[0])
     n_filled = len(words) - words.null_count

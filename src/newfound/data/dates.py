@@ -1,7 +1,7 @@
 """Dates and times as numbers: days since the first, and day of the week and hour as points on a circle.
 
-Monday follows Sunday as Tuesday follows Monday, so each is the sine and cosine of an angle. Times with a zone become UTC.
-Numbers are never taken for dates: neither 20240105 nor the serial numbers of a spreadsheet.
+Monday follows Sunday as Tuesday follows Monday, so each is the sine and cosine of an angle. Times with a zone become
+UTC. Numbers are never taken for dates: neither 20240105 nor the serial numbers of a spreadsheet.
 """
 
 from dataclasses import replace

@@ -51,8 +51,8 @@ def list_values(cells: Any, column: Column, first_row: int = 0) -> np.ndarray:
     wrong = np.flatnonzero(np.isfinite(lengths) & (lengths != column.width))
     if len(wrong):
         raise DataError(
-            f"Column {column.name!r} holds lists of {column.width} numbers, but row {first_row + wrong[0] + 1:,} of the "
-            f"data has {lengths[wrong[0]]:.0f}. Give lists of as many numbers, or empty that cell."
+            f"Column {column.name!r} holds lists of {column.width} numbers, but row {first_row + wrong[0] + 1:,} of "
+            f"the data has {lengths[wrong[0]]:.0f}. Give lists of as many numbers, or empty that cell."
         )
     values = np.full((len(cells), column.width), np.nan, np.float32)
     present = pc.list_flatten(cells.drop_null()).cast(pa.float32(), safe=False)

@@ -1,6 +1,6 @@
 """Numbers as people write them: with a currency, a percent sign or a unit, thousands separators, a decimal comma.
 
-A format is read where the whole column agrees on it. Whether 12 % becomes 12 or 0.12 does not matter, since units do not.
+A format is read where the whole column agrees on it. 12 % becomes 12, not 0.12: units do not matter.
 """
 
 from typing import Any, NamedTuple

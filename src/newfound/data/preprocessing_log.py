@@ -63,9 +63,7 @@ def about_columns(columns: Sequence[Column]) -> list[str]:
 
 def _listed(columns: Sequence[Column], thing: str, what: str, in_words: Callable[[Column], str]) -> str:
     things = thing.replace("column", "columns").replace("block", "blocks")
-    return (
-        f"{count(len(columns), thing, things)}{what}: {short_list(map(in_words, columns), 5)}." if columns else ""
-    )
+    return f"{count(len(columns), thing, things)}{what}: {short_list(map(in_words, columns), 5)}." if columns else ""
 
 
 def _date_in_words(column: Column) -> str:

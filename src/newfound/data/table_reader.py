@@ -77,7 +77,7 @@ def read_table(source: Any, choice: Choice, features: Any = None) -> Dataset:
     ]
     names = [*(d.name for d in dropped), *([choice.group] if choice.group else [])]
     flags = label_in_other_words(dataset.columns, table, dataset.labels)
-    return _with_own_ids(replace(dataset, log=log, flags=flags, dropped=names), opened)
+    return _with_own_ids(replace(dataset, log=log, flags=flags, dropped=names, source=opened), opened)
 
 
 def _row_names(table: Any, names: Sequence[str], choice: Choice) -> str | None:
@@ -238,7 +238,9 @@ def _check_choice(opened: Opened, choice: Choice) -> None:
         if name is not None:
             check_column(name, opened, what)
     single = [name for name in (choice.label, choice.id, choice.group, *choice.ignore) if name is not None]
-    repeated = {name for name in single if single.count(name) > 1} | ({*choice.numeric} & {*choice.categorical, *single})
+    repeated = {name for name in single if single.count(name) > 1} | (
+        {*choice.numeric} & {*choice.categorical, *single}
+    )
     if repeated:
         raise DataError(
             f"Column {repeated.pop()!r} is named twice. Name it once: in `label`, `id`, `group`, `ignore`, "

@@ -11,7 +11,7 @@ import numpy as np
 from newfound.data.formats import format_of
 from newfound.data.table_format import ColumnSelection, column_names
 from newfound.errors import DataError
-from newfound.wording import count, did_you_mean, quoted_list
+from newfound.wording import did_you_mean, quoted_list
 
 
 def open_source(source: Any) -> "TableFile | Frame":

@@ -9,9 +9,9 @@ from newfound.runs.acting import Acted, act_on, caught_up, undo
 from newfound.runs.class_summaries import ClassSummary
 from newfound.runs.discovered import Discovered, headline, sentences
 from newfound.runs.folder import Run, check_out, open_run
+from newfound.runs.labelled import Wanted, predict_file
 from newfound.runs.listener import Listener
 from newfound.runs.new_run import fit_run
-from newfound.runs.predictions import predict_file
 from newfound.runs.scoring import evaluate_file, evaluate_run
 from newfound.runs.versions import versions
 from newfound.runs.writing import Origin, write_run
@@ -24,6 +24,7 @@ __all__ = [
     "LoggedAct",
     "Origin",
     "Run",
+    "Wanted",
     "act_on",
     "caught_up",
     "check_out",

@@ -19,6 +19,7 @@ from newfound.runs.columnar import Columns, csv_bytes, parquet_bytes, tensor_byt
 from newfound.runs.discovered import discovered_columns, summarise_discovery
 from newfound.runs.examples import LATENT_MAP, choose_examples
 from newfound.runs.folder import DESCRIPTION, Run, open_run
+from newfound.runs.labelled import labelled_file
 from newfound.runs.predictions import answer_table, disagreements
 from newfound.runs.scoring import validation_calibration
 from newfound.runs.stored_rows import StoredRows
@@ -59,6 +60,7 @@ def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dic
     return {
         "predictions.parquet": parquet_bytes(table),
         "predictions.csv": csv_bytes(table),
+        **labelled_file(rows.own, table, model.fitted_.classes),
         "disagreements.csv": csv_bytes({name: column[differ] for name, column in table.items()}),
         "classes.json": classes.encode(),
         "examples.safetensors": tensor_bytes(choose_examples(model, rows.X, table) | fixed),
