@@ -75,6 +75,10 @@ class Frame:
                 f"or name it in `ignore` to drop it."
             ) from None
 
+    def blocks(self, selection: ColumnSelection, rows: int) -> Iterator[Any]:
+        """As those of a file; it is all in memory already."""
+        return regroup(iter(self.read(selection).to_batches()), rows)
+
     def row_ids(self) -> np.ndarray | None:
         """The index of a pandas frame."""
         index = self.frame.index if self.is_pandas else None
@@ -88,7 +92,7 @@ def check_names(names: Sequence[str], where: str) -> None:
         raise DataError(f"{where} has more than one column named {quoted_list(repeated)}. Give each a different name.")
 
 
-def check_column(name: str, opened: TableFile | Frame, what: str = "column") -> None:
+def check_column(name: str, opened: Any, what: str = "column") -> None:
     """Raise an error where there is no column of that name, and say which ones may have been meant."""
     if name not in opened.names:
         raise DataError(f"There is no {what} {name!r} in {opened.where}. {did_you_mean(name, opened.names)}")

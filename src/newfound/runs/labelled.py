@@ -30,13 +30,16 @@ class Wanted(NamedTuple):
     columns: Sequence[str] = ()
 
 
+ALL = Wanted()
+
+
 def predict_file(
     run: Run,
     source: str,
     out: Path,
     progress: Callable[[int], None] = lambda n_rows: None,
     decision: Decision = AS_USUAL,
-    wanted: Wanted = Wanted(),
+    wanted: Wanted = ALL,
     features: str | None = None,
 ) -> int:
     """Write every row of `source` with its prediction to `out`, CSV or Parquet by its suffix; return their number.

@@ -1,4 +1,4 @@
-"""Twelve tables as people have them, made here: `python tests/tables/ordinary.py FOLDER` writes them all.
+"""Twelve tables as people have them, made here: `python tests/runs/ordinary_tables.py FOLDER` writes them all.
 
 Each has four kinds of rows, of which two carry labels in part; the columns tell the kinds apart.
 """
@@ -49,17 +49,14 @@ def write_csv(path, columns, delimiter=",", encoding="utf-8"):
 def tickets(folder, n=400):
     """An export of a help desk: ids, a date, free text, categories, a number of minutes."""
     rows = Rows(n, 1, names=("billing", "login", "outage", "refund"))
-    start = datetime(2024, 1, 8, 9)
     words = ["please", "help", "with", "my", "order", "the", "page", "is", "slow", "today", "again", "thanks"]
-    hour = rows.around(9, 11, 14, 17, spread=0.5)
+    hours = rows.around(9, 11, 14, 17, spread=0.5)
+    opened = [datetime(2024, 1, 8) + timedelta(days=i // 4, hours=float(hour)) for i, hour in enumerate(hours)]
     write_csv(
         folder / "tickets.csv",
         {
             "ticket_id": [f"T-{10_000 + i}" for i in range(n)],
-            "opened": [
-                (start.replace(hour=0) + timedelta(days=i // 4, hours=float(h))).strftime("%Y-%m-%d %H:%M")
-                for i, h in enumerate(hour)
-            ],
+            "opened": [day.strftime("%Y-%m-%d %H:%M") for day in opened],
             "customer_id": rows.rng.integers(1000, 9999, n).tolist(),
             "subject": [" ".join(rows.rng.choice(words, 7)) + f" {i}" for i in range(n)],
             "channel": rows.choice("mail", "web", "phone", "chat"),
