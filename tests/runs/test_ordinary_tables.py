@@ -184,12 +184,25 @@ def test_predict_writes_the_same_beside_the_same_rows(tickets):
 
 def test_an_act_is_followed_by_labelled_csv(tickets):
     folder, _, _ = tickets
-    newfound("name", "run", "billing", "invoices, old", cwd=folder)
+    newfound("name", "run", "billing=invoices, old", cwd=folder)
     with (folder / "run" / "labelled.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     newfound("undo", "run", cwd=folder)
     assert "invoices, old" in {row["newfound_class"] for row in rows}
     assert rows[0]["ticket_id"] == "T-10000"
+
+
+def test_a_lone_quote_in_a_cell_does_not_stop_it(tickets):
+    folder, _, _ = tickets
+    lines = (folder / "tickets.csv").read_text().splitlines()
+    lines[1] = lines[1].replace(",please", ',5" please', 1).replace(",help", ',5" help', 1)
+    lines[1] = lines[1] if '"' in lines[1] else lines[1].replace("T-", 'T"', 1)
+    (folder / "odd.csv").write_text("\n".join(lines) + "\n")
+    newfound("predict", "run", "odd.csv", "--out", "odd-labelled.csv", cwd=folder)
+    with (folder / "odd-labelled.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 160
+    assert '"' in rows[0]["ticket_id"] + rows[0]["subject"]
 
 
 def test_only_new_rows_and_only_some_columns(tickets):

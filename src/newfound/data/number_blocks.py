@@ -16,7 +16,7 @@ from newfound.data.schema import Column, Dropped
 from newfound.errors import DataError
 
 MIN_COLUMNS = 32  # of a block: fewer numbered columns may be different things
-MAX_SPREAD = 100.0  # between the standard deviations of its columns: beyond, they are hardly in one unit
+MAX_SPREAD = 10.0  # between the standard deviations of its columns: beyond, they are hardly in one unit
 NUMBERED = re.compile(r"(.*?)(\d+)")
 
 

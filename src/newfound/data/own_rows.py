@@ -12,7 +12,7 @@ from newfound.data.table_format import ColumnSelection
 from newfound.data.table_sources import Frame, TableFile, check_column
 
 RECORD = "record"  # the one column of a table that holds the records of a CSV file as they are written
-HEADER, DELIMITER = b"header", b"delimiter"  # what is known about these, in the table's metadata
+HEADER, DELIMITER, NAMES = b"header", b"delimiter", b"names"  # what is known about these, in the table's metadata
 
 
 def open_own(source: str) -> TableFile | None:
@@ -37,13 +37,15 @@ def own_records(file: TableFile) -> tuple[CSVRecords, str]:
     return CSVRecords(file.path), file.format.delimiter_of(file.path)
 
 
-def own_table(source: TableFile | Frame | Joined) -> Any:
+def own_table(source: TableFile | Frame | Joined, n_rows: int) -> Any:
     """All rows as one Arrow table: with the user's columns, or of CSV with one column of records."""
-    file = source.table if isinstance(source, Joined) else source
-    if not is_csv(file):
-        return file.read(ColumnSelection(file.names))
     import pyarrow as pa
 
-    records, delimiter = own_records(file)  # type: ignore[arg-type]
-    table = pa.table({RECORD: records.take(1 << 62)})
-    return table.replace_schema_metadata({HEADER: records.header, DELIMITER: delimiter.encode()})
+    file = source.table if isinstance(source, Joined) else source
+    if isinstance(file, TableFile) and is_csv(file):
+        records, delimiter = own_records(file)
+        table = pa.table({RECORD: records.take(n_rows + 1)})
+        if table.num_rows == n_rows:
+            about = {HEADER: records.header, DELIMITER: delimiter, NAMES: "\n".join(file.names)}
+            return table.replace_schema_metadata(about)
+    return file.read(ColumnSelection(file.names, text=set(file.names)))

@@ -3,7 +3,7 @@
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -33,6 +33,10 @@ class Wanted(NamedTuple):
 ALL = Wanted()
 
 
+class OutOfStep(Exception):
+    """Records cannot be told from line breaks within cells, because a cell holds a lone quote: 5" nails."""
+
+
 def predict_file(
     run: Run,
     source: str,
@@ -50,12 +54,15 @@ def predict_file(
         raise DataError(f"--out must end in {' or '.join(FORMATS_OUT)}; got {out.name!r}. Name another file.")
     own = own_rows.open_own(source)
     classes = run.class_map
-    batches = (answers(table, classes) for table in predict_batches(run, source, None, decision, features))
+
+    def batches() -> Iterator[Columns]:
+        return (answers(table, classes) for table in predict_batches(run, source, None, decision, features))
+
     if own is not None and own_rows.is_csv(own) and out.suffix.lower() == ".csv" and not wanted.columns:
-        with _written_whole(out) as unfinished, unfinished.open("wb") as file:
-            return _write_records(file, own, batches, wanted, progress)
+        with suppress(OutOfStep), _written_whole(out) as unfinished, unfinished.open("wb") as file:
+            return _write_records(file, own, batches(), wanted, progress)
     with _written_whole(out) as unfinished:
-        return _write_tables(unfinished, out.suffix.lower(), _beside(own, batches, wanted), wanted, progress)
+        return _write_tables(unfinished, out.suffix.lower(), _beside(own, batches(), wanted), progress)
 
 
 def answers(table: Columns, classes: Classes) -> Columns:
@@ -74,7 +81,7 @@ def labelled_file(own: Any, table: Columns, classes: Classes) -> dict[str, bytes
     if own_rows.HEADER in about:
         delimiter = about[own_rows.DELIMITER].decode()
         lines = io.BytesIO()
-        lines.write(record_header(about[own_rows.HEADER], delimiter))
+        lines.write(record_header(about[own_rows.HEADER], delimiter, about[own_rows.NAMES].decode().split("\n")))
         _write_lines(lines, with_answer(own[own_rows.RECORD], said, delimiter), slice(None))
         return {"labelled.csv": lines.getvalue()}
     labelled = beside_own(own, {PREFIX + name: said[PREFIX + name] for name in ANSWER})
@@ -86,20 +93,22 @@ def _write_records(
 ) -> int:
     """CSV beside CSV: every record as it is written, then the answer."""
     records, delimiter = own_rows.own_records(own)
-    file.write(record_header(records.header, delimiter))
+    file.write(record_header(records.header, delimiter, own.names))
     n_read = n_written = 0
     for said in batches:
         lines = records.take(len(said["row_id"]))
         rows = said[PREFIX + "is_new"] if wanted.only_new else slice(None)
         n_read += len(said["row_id"])
-        _check_in_step(lines, said)
+        if len(lines) != len(said["row_id"]):
+            raise OutOfStep
         n_written += _write_lines(file, with_answer(lines, said, delimiter), rows)
         progress(n_read)
     return n_written
 
 
-def record_header(header: bytes, delimiter: str) -> bytes:
-    return b"".join([header, *(f"{delimiter}{PREFIX}{name}".encode() for name in ANSWER), b"\n"])
+def record_header(header: bytes, delimiter: str, own: Sequence[str]) -> bytes:
+    names = [free_name(PREFIX + name, own) for name in ANSWER]
+    return b"".join([header, *(f"{delimiter}{name}".encode() for name in names), b"\n"])
 
 
 def with_answer(records: Any, said: Columns, delimiter: str) -> Any:
@@ -134,24 +143,16 @@ def _write_lines(file: BinaryIO, lines: Any, rows: Any) -> int:
     return len(lines)
 
 
-def _check_in_step(own: Any, said: Columns) -> None:
-    if len(own) != len(said["row_id"]):
-        raise DataError(
-            "The rows of the file cannot be told apart from line breaks within its cells: a cell holds a lone double "
-            "quote. Write quotes within a cell twice, or write the predictions to a .parquet file."
-        )
-
-
 def _beside(own: Any, batches: Iterator[Columns], wanted: Wanted) -> Iterator[Any]:
     """Arrow tables of the wanted columns, the user's own first."""
     import pyarrow as pa
 
     own_names = ["row_id"] if own is None else own.names
     names = _wanted_names(own_names, wanted)
-    blocks = None if own is None else own_rows.own_blocks(own, [n for n in names if n in own_names], ROWS_AT_A_TIME)
+    carried = [name for name in names if name in own_names]
+    blocks = None if own is None or not carried else own_rows.own_blocks(own, carried, ROWS_AT_A_TIME)
     for said in batches:
-        if blocks is None or not (table := next(blocks)).num_columns:
-            table = pa.table({"row_id": said["row_id"]})
+        table = pa.table({"row_id": said["row_id"]}) if blocks is None else next(blocks)
         table = beside_own(table, {name: said[name] for name in said if name != "row_id"})
         yield table.filter(pa.array(said[PREFIX + "is_new"])).select(names) if wanted.only_new else table.select(names)
 
@@ -179,9 +180,7 @@ def free_name(name: str, taken: Sequence[str]) -> str:
     return next(free for i in range(1, len(taken) + 2) if (free := name if i == 1 else f"{name}_{i}") not in taken)
 
 
-def _write_tables(
-    path: Path, suffix: str, tables: Iterator[Any], wanted: Wanted, progress: Callable[[int], None]
-) -> int:
+def _write_tables(path: Path, suffix: str, tables: Iterator[Any], progress: Callable[[int], None]) -> int:
     import pyarrow.csv
     import pyarrow.parquet as pq
 

@@ -39,7 +39,7 @@ def rows_of_fit(model: Any, dataset: Dataset, observed: Labels | None) -> Stored
         q=fitted.infer(component_probabilities, dataset.X, fitted.temperature),
         truth=None if observed is None else dataset.labels.names,
         groups=None if dataset.groups is None else dataset.groups.astype(str),
-        own=None if dataset.source is None else own_table(dataset.source),
+        own=None if dataset.source is None else own_table(dataset.source, len(dataset)),
     )
 
 
