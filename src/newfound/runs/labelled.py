@@ -33,7 +33,7 @@ class Wanted(NamedTuple):
 ALL = Wanted()
 
 
-class OutOfStep(Exception):
+class OutOfStepError(Exception):
     """Records cannot be told from line breaks within cells, because a cell holds a lone quote: 5" nails."""
 
 
@@ -59,7 +59,7 @@ def predict_file(
         return (answers(table, classes) for table in predict_batches(run, source, None, decision, features))
 
     if own is not None and own_rows.is_csv(own) and out.suffix.lower() == ".csv" and not wanted.columns:
-        with suppress(OutOfStep), _written_whole(out) as unfinished, unfinished.open("wb") as file:
+        with suppress(OutOfStepError), _written_whole(out) as unfinished, unfinished.open("wb") as file:
             return _write_records(file, own, batches(), wanted, progress)
     with _written_whole(out) as unfinished:
         return _write_tables(unfinished, out.suffix.lower(), _beside(own, batches(), wanted), progress)
@@ -84,7 +84,7 @@ def labelled_file(own: Any, table: Columns, classes: Classes) -> dict[str, bytes
         lines.write(record_header(about[own_rows.HEADER], delimiter, about[own_rows.NAMES].decode().split("\n")))
         _write_lines(lines, with_answer(own[own_rows.RECORD], said, delimiter), slice(None))
         return {"labelled.csv": lines.getvalue()}
-    labelled = beside_own(own, {PREFIX + name: said[PREFIX + name] for name in ANSWER})
+    labelled = beside_own(own, {PREFIX + name: said[PREFIX + name] for name in ANSWER}, own.schema.names)
     return {"labelled.parquet": table_bytes(labelled)}
 
 
@@ -100,7 +100,7 @@ def _write_records(
         rows = said[PREFIX + "is_new"] if wanted.only_new else slice(None)
         n_read += len(said["row_id"])
         if len(lines) != len(said["row_id"]):
-            raise OutOfStep
+            raise OutOfStepError
         n_written += _write_lines(file, with_answer(lines, said, delimiter), rows)
         progress(n_read)
     return n_written
@@ -153,7 +153,7 @@ def _beside(own: Any, batches: Iterator[Columns], wanted: Wanted) -> Iterator[An
     blocks = None if own is None or not carried else own_rows.own_blocks(own, carried, ROWS_AT_A_TIME)
     for said in batches:
         table = pa.table({"row_id": said["row_id"]}) if blocks is None else next(blocks)
-        table = beside_own(table, {name: said[name] for name in said if name != "row_id"})
+        table = beside_own(table, {name: said[name] for name in said if name != "row_id"}, own_names)
         yield table.filter(pa.array(said[PREFIX + "is_new"])).select(names) if wanted.only_new else table.select(names)
 
 
@@ -166,13 +166,12 @@ def _wanted_names(own: Sequence[str], wanted: Wanted) -> list[str]:
     return list(dict.fromkeys(wanted.columns)) or [*own, *answer]
 
 
-def beside_own(table: Any, said: Columns) -> Any:
+def beside_own(table: Any, said: Columns, taken: Sequence[str]) -> Any:
     """The user's own columns, then the answer; a name that is taken gets a number."""
     import pyarrow as pa
 
-    own = table.schema.names
     for name, column in said.items():
-        table = table.append_column(free_name(name, own), pa.array(column))
+        table = table.append_column(free_name(name, taken), pa.array(column))
     return table
 
 
