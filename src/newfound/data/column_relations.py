@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from newfound.data.cells import text
 from newfound.data.schema import Column
 from newfound.labels import UNLABELLED, Labels
 from newfound.wording import and_list, quoted_list
@@ -30,7 +28,7 @@ def about_relations(columns: Sequence[Column], X: np.ndarray) -> list[str]:
     return sentences
 
 
-def label_in_other_words(columns: Sequence[Column], table: Any, labels: Labels) -> list[str]:
+def label_in_other_words(columns: Sequence[Column], X: np.ndarray, labels: Labels) -> list[str]:
     """A flag for each column that alone tells every label."""
     rows = np.flatnonzero(labels.codes != UNLABELLED)
     if len(np.unique(labels.codes[rows])) < 2:
@@ -40,22 +38,19 @@ def label_in_other_words(columns: Sequence[Column], table: Any, labels: Labels) 
         f"name it in `ignore`: what is new cannot be seen by it."
         for column in columns
         if column.feature_type in ("numeric", "binary", "categorical")
-        and _tells_labels(table.column(column.name), labels.codes, rows, is_code=column.feature_type == "categorical")
+        and _tells_labels(X[np.ix_(rows, column.positions)], labels.codes[rows])
     ]
 
 
-def _tells_labels(cells: Any, codes: np.ndarray, rows: np.ndarray, is_code: bool) -> bool:
-    """Whether no value is in two classes; and, unless it is a code, no two values in a class."""
-    import pyarrow as pa
-
-    words = text(cells).take(pa.array(rows))
-    encoded = words.dictionary_encode("encode").combine_chunks()
-    values = np.asarray(encoded.indices)
-    n_values = len(encoded.dictionary)
-    if n_values < 2 or n_values * MIN_PER_VALUE > len(rows):
+def _tells_labels(part: np.ndarray, codes: np.ndarray) -> bool:
+    """Whether no value is in two classes; and, of numbers, no two values in a class."""
+    is_code = part.shape[1] > 1
+    values = part.argmax(axis=1) if is_code else np.unique(part, return_inverse=True)[1].ravel()
+    n_values = len(np.unique(values))
+    if n_values < 2 or n_values * MIN_PER_VALUE > len(part):
         return False
-    n_pairs = len(np.unique(np.stack([values, codes[rows]]), axis=1).T)
-    return n_pairs == n_values and (is_code or n_pairs == len(np.unique(codes[rows])))
+    n_pairs = len(np.unique(np.stack([values, codes]), axis=1).T)
+    return n_pairs == n_values and (is_code or n_pairs == len(np.unique(codes)))
 
 
 def _is_constant(column: Column, X: np.ndarray) -> bool:

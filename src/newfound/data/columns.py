@@ -36,6 +36,7 @@ MAX_CATEGORIES = 50
 MOSTLY = 0.9  # of a column's texts that are numbers or dates, for the others to be taken as missing
 NEARLY_ALL = 0.9  # of a column's texts that are different, for it to tell rows apart and nothing else
 MIN_WORDS = 3.0  # on average, in free text
+N_FIRST = 1000  # cells that are looked at before all of them are
 
 
 def infer_column(name: str, cells: Any, declared: str = "") -> Column | Dropped:
@@ -114,7 +115,7 @@ def _as_numbers(name: str, words: Any, least: float) -> Column | None:
     if n_plain >= least:
         column = infer_number(name, numbers_among_text(words, name))
         return None if column is None else replace(column, allows_text=n_plain < n_filled)
-    found = find_format(words)
+    found = find_format(words) if find_format(_first(words)) else None
     if found is None or found.n_cells < least:
         return None
     column = infer_number(name, numbers_among_text(plain_numbers(words, found.number_format), name))
@@ -126,7 +127,7 @@ def _as_numbers(name: str, words: Any, least: float) -> Column | None:
 
 
 def _as_dates(name: str, words: Any, least: float) -> Column | Dropped | None:
-    found = find_dates(words)
+    found = find_dates(words if find_dates(_first(words)).n_cells else _first(words))
     if found.n_cells < least:
         return None
     if set(found.orders) >= AMBIGUOUS:
@@ -134,6 +135,11 @@ def _as_dates(name: str, words: Any, least: float) -> Column | Dropped | None:
     column = infer_date(name, words, found.orders[0])
     n_filled = len(words) - words.null_count
     return None if column is None else replace(column, allows_text=found.n_cells < n_filled)
+
+
+def _first(words: Any) -> Any:
+    """Enough cells to see that a long column holds nothing of a kind."""
+    return words.drop_null()[:N_FIRST]
 
 
 def _why_not_categorical(words: Any, n_different: int, n_filled: int) -> str:
@@ -179,15 +185,14 @@ def encode(table: Any, columns: Sequence[Column], first_row: int = 0) -> tuple[n
 
 
 def _encode_numbers(X: np.ndarray, column: Column, table: Any, first_row: int) -> Column:
-    cells = table.column(column.name)
-    n_text = 0
-    if cell_type(cells.type) == "text" and (column.number_format or column.allows_text):
-        cells = text(cells)
-        if column.number_format:
-            cells = plain_numbers(cells, NumberFormat(*column.number_format))
-        n_text = (len(cells) - cells.null_count - count_numbers(cells)) if column.allows_text else 0
-    if column.allows_text and n_text:
-        values = numbers_among_text(cells, column.name)
+    cells, n_text = table.column(column.name), 0
+    is_text = cell_type(cells.type) in ("text", "categorical")
+    if is_text and column.number_format:
+        cells = plain_numbers(text(cells), NumberFormat(*column.number_format))
+    if is_text and column.allows_text:
+        words = text(cells)
+        n_text = len(words) - words.null_count - count_numbers(words)
+        values = numbers_among_text(words, column.name)
     else:
         values = (booleans if column.feature_type == "binary" else numbers)(cells, column.name, first_row)
     X[:, column.positions[0]] = finite_singles(values)

@@ -11,11 +11,25 @@ from newfound.data.columns import encode
 from newfound.data.schema import Column, Dropped
 from newfound.labels import Labels
 
-ID_WORDS = {"id", "ids", "uuid", "guid", "key", "idx", "pk", "rowid", "oid"}  # last word of a name: always an id
-NAME_WORDS = ID_WORDS | {"name", "nr", "no", "number", "index", "row", "unnamed", "url", "email", "serial", "hash"}
+ID_WORDS = {"id", "ids", "uuid", "guid", "idx", "rowid"}  # last word of a name: always an id
+NAME_WORDS = ID_WORDS | {
+    "key",
+    "name",
+    "nr",
+    "no",
+    "number",
+    "index",
+    "row",
+    "unnamed",
+    "url",
+    "email",
+    "serial",
+    "hash",
+}
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 NEARLY_ALL = 0.95  # of the cells that are different
-MIN_ROWS = 30  # for numbers to look like ids whatever their name
+MIN_ROWS = 30  # for a column that counts the rows not to be a chance
+MIN_ROWS_UNRELATED = 200  # to see whether numbers have to do with others; with fewer, they get the benefit of the doubt
 MAX_ROWS = 2000  # that a relation is looked for in
 P_RELATED = 0.01  # the chance of one relation or more where there is none
 
@@ -58,7 +72,7 @@ def unrelated_numbers(
     doubtful: Sequence[Column], table: Any, columns: Sequence[Column], labels: Labels
 ) -> list[Dropped]:
     """The doubtful columns whose whole numbers are all different and have to do with no other column, and no label."""
-    if table.num_rows < MIN_ROWS:
+    if table.num_rows < MIN_ROWS_UNRELATED:
         return []
     candidates = [c for c in doubtful if c.feature_type == "numeric" and _is_sparse(c, table)]
     if not candidates:

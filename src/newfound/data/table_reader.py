@@ -76,7 +76,7 @@ def read_table(source: Any, choice: Choice, features: Any = None) -> Dataset:
         *_about_ids(dataset),
     ]
     names = [*(d.name for d in dropped), *([choice.group] if choice.group else [])]
-    flags = label_in_other_words(dataset.columns, table, dataset.labels)
+    flags = label_in_other_words(dataset.columns, dataset.X, dataset.labels)
     return _with_own_ids(replace(dataset, log=log, flags=flags, dropped=names, source=opened), opened)
 
 
