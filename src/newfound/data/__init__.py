@@ -1,12 +1,13 @@
 """From what a person has to a Dataset: tables, arrays, folders of images, and published data sets by name.
 
 read ──► table_reader ──► table_sources (joined_features) ──► formats ──► csv_format · parquet_format · feather_format
-     │        └─────────► cells ──► number_format, dates, number_blocks ──► columns ──► row_names, column_relations ┐
+     │        ├─► decisions ──► columns (number_format · dates · number_blocks) · row_names · column_relations
+     │        └─► encoding, file_labels ──────────────────────────────────────────┐
      ├─► array_reader · image_reader · idx_reader ────────────────────────────────┼──► dataset (schema)
      └─► named ──► catalogue (har_reader, idx_reader), download ──────────────────┘
 
-`preprocessing_log` says in sentences how a source was read. A table format is one file `…_format.py` and one line in
-`formats.FORMATS`.
+`preprocessing_log` says in sentences how a source was read; `own_rows` gives a user's columns back unchanged (of CSV,
+`csv_records`). A table format is one file `…_format.py` and one line in `formats.FORMATS`.
 """
 
 from newfound.data.catalogue import NAMED, NamedSet

@@ -11,8 +11,9 @@ import numpy as np
 
 from newfound.data import preprocessing_log
 from newfound.data.cells import finite_singles
-from newfound.data.columns import fill_missing, infer_number
+from newfound.data.columns import infer_number
 from newfound.data.dataset import Dataset, align
+from newfound.data.encoding import fill_missing
 from newfound.data.file_labels import labels_of_array
 from newfound.data.schema import Column, Schema, pixel_names
 from newfound.errors import DataError

@@ -30,15 +30,16 @@ def about_relations(columns: Sequence[Column], X: np.ndarray) -> list[str]:
 
 def label_in_other_words(columns: Sequence[Column], X: np.ndarray, labels: Labels) -> list[str]:
     """A flag for each column that alone tells every label."""
-    rows = np.flatnonzero(labels.codes != UNLABELLED)
-    if len(np.unique(labels.codes[rows])) < 2:
+    is_labelled = labels.codes != UNLABELLED
+    codes, rows = labels.codes[is_labelled], X[is_labelled]
+    if len(np.unique(codes)) < 2:
         return []
+    plain = [column for column in columns if column.feature_type in ("numeric", "binary", "categorical")]
     return [
         f"{column.name!r} alone tells every label. If it was filled in after the label was known, or because of it, "
         f"name it in `ignore`: what is new cannot be seen by it."
-        for column in columns
-        if column.feature_type in ("numeric", "binary", "categorical")
-        and _tells_labels(X[np.ix_(rows, column.positions)], labels.codes[rows])
+        for column in plain
+        if _tells_labels(rows[:, list(column.positions)], codes)
     ]
 
 

@@ -8,12 +8,13 @@ from typing import Any, NoReturn
 from newfound.data.array_reader import NUMPY_SUFFIXES, load_labels, read_array, read_numpy_file
 from newfound.data.catalogue import NAMED
 from newfound.data.dataset import Dataset, align
+from newfound.data.decisions import Choice
 from newfound.data.formats import FORMATS, file_suffix, is_table
 from newfound.data.idx_reader import is_idx, read_idx_images
 from newfound.data.image_reader import read_images
 from newfound.data.named import load_named
 from newfound.data.schema import Schema
-from newfound.data.table_reader import Choice, read_table, read_table_like
+from newfound.data.table_reader import read_table, read_table_like
 from newfound.errors import DataError
 from newfound.wording import quoted_list
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from newfound.data.cells import cell_type, numbers
-from newfound.data.columns import encode
+from newfound.data.encoding import encode
 from newfound.data.schema import Column, Dropped
 from newfound.labels import Labels
 

@@ -12,34 +12,20 @@ import numpy as np
 from newfound.data import preprocessing_log
 from newfound.data.cells import text
 from newfound.data.column_relations import about_relations, label_in_other_words
-from newfound.data.columns import encode, infer_column, placed
 from newfound.data.dataset import Dataset
-from newfound.data.file_labels import labels_of_column
+from newfound.data.decisions import Choice, check_choice, column_of_row_names, decided, labels_of, without
+from newfound.data.encoding import encode
 from newfound.data.joined_features import Joined, joined_by_row
-from newfound.data.number_blocks import join_numbered
-from newfound.data.row_names import names_every_row, unrelated_numbers, why_no_feature
 from newfound.data.schema import Column, Dropped, Schema
 from newfound.data.table_format import ColumnSelection
 from newfound.data.table_sources import Frame, TableFile, check_column, open_source
 from newfound.errors import DataError
-from newfound.labels import Labels
 from newfound.wording import count, quoted_list
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 Opened = TableFile | Frame | Joined
-
-
-class Choice(NamedTuple):
-    """What a user says about the columns of a table."""
-
-    label: str | None = None
-    id: str | None = None
-    ignore: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    numeric: Sequence[str] = ()
-    group: str | None = None
 
 
 class ReadPlan(NamedTuple):
@@ -53,15 +39,15 @@ class ReadPlan(NamedTuple):
 def read_table(source: Any, choice: Choice, features: Any = None) -> Dataset:
     """A Dataset from a table file or a data frame; what becomes of each column is decided here, and logged."""
     opened = joined_by_row(open_source(source), features)
-    _check_choice(opened, choice)
+    check_choice(opened, choice)
     index = [name for name in opened.names if PANDAS_INDEX.fullmatch(name)]
-    kept = _without(opened.names, [*choice.ignore, *index])
+    kept = without(opened.names, [*choice.ignore, *index])
     as_text = {*filter(None, (choice.label, choice.id, choice.group)), *choice.categorical}
     table = opened.read(ColumnSelection(kept, text=as_text))
     _check_has_rows(table, opened.where)
-    candidates = _without(kept, [choice.label, choice.id, choice.group])
-    id = choice.id or _row_names(table, candidates, choice)
-    columns, dropped = _decided(table, _without(candidates, [id]), choice)
+    candidates = without(kept, [choice.label, choice.id, choice.group])
+    id = choice.id or column_of_row_names(table, candidates, choice)
+    columns, dropped = decided(table, without(candidates, [id]), choice)
     dropped += [*(Dropped(name, "requested") for name in choice.ignore), *(Dropped(name, "index") for name in index)]
     if not columns:
         raise DataError(_nothing_left(opened.where, dropped))
@@ -80,33 +66,6 @@ def read_table(source: Any, choice: Choice, features: Any = None) -> Dataset:
     return _with_own_ids(replace(dataset, log=log, flags=flags, dropped=names, source=opened), opened)
 
 
-def _row_names(table: Any, names: Sequence[str], choice: Choice) -> str | None:
-    """The first column that says by its name that it names the rows, and does."""
-    free = _without(names, [*choice.categorical, *choice.numeric])
-    return next((name for name in free if names_every_row(name, table.column(name))), None)
-
-
-def _decided(table: Any, names: Sequence[str], choice: Choice) -> tuple[list[Column], list[Dropped]]:
-    """What becomes of every column: first of each for itself, then of those that belong together or to nothing."""
-    found: list[Column | Dropped] = []
-    for name in names:
-        why = None if name in (*choice.numeric, *choice.categorical) else why_no_feature(name, table.column(name))
-        declared = "categorical" if name in choice.categorical else "numeric" if name in choice.numeric else ""
-        found.append(Dropped(name, why) if why else infer_column(name, table.column(name), declared))
-    dropped = [each for each in found if isinstance(each, Dropped)]
-    columns = placed(join_numbered([each for each in found if isinstance(each, Column)], table))
-    return _without_unrelated(table, columns, dropped, choice)
-
-
-def _without_unrelated(
-    table: Any, columns: list[Column], dropped: list[Dropped], choice: Choice
-) -> tuple[list[Column], list[Dropped]]:
-    doubtful = [column for column in columns if column.name not in choice.numeric]
-    unrelated = unrelated_numbers(doubtful, table, columns, _labels_of(table, choice.label))
-    names = {each.name for each in unrelated}
-    return placed([column for column in columns if column.name not in names]), [*dropped, *unrelated]
-
-
 def _nothing_left(where: str, dropped: Sequence[Dropped]) -> str:
     reasons = " ".join(preprocessing_log.about_dropped(dropped))
     return f"{where} has no features: no column is left beside the label and the id. {reasons}".rstrip()
@@ -121,7 +80,7 @@ def read_table_like(
     table = opened.read(plan.selection)
     _check_has_rows(table, opened.where)
     dataset = _assemble(table, schema.columns, plan.label, plan.id, schema.class_names)
-    extra = _without(opened.names, [*plan.selection.names, *schema.dropped])
+    extra = without(opened.names, [*plan.selection.names, *schema.dropped])
     log = [
         f"Read {count(len(dataset), 'row')} from {opened.where} by the schema of the fitted model.",
         *dataset.log,
@@ -185,7 +144,7 @@ def _assemble(
 ) -> Dataset:
     n = table.num_rows
     X, counted = encode(table, columns, first_row)
-    labels = _labels_of(table, label, declared)
+    labels = labels_of(table, label, declared)
     ids = None if id is None else np.array(text(table.column(id)).fill_null("").to_pylist(), dtype=str)
     return Dataset(
         X=X,
@@ -198,17 +157,6 @@ def _assemble(
         label_column=label,
         id_column=id,
     )
-
-
-def _labels_of(table: Any, label: str | None, declared: Sequence[str] = ()) -> Labels:
-    if label is None:
-        return Labels.none(table.num_rows, declared)
-    return labels_of_column(table.column(label), label, declared)
-
-
-def _without(names: Sequence[str], others: Sequence[str | None]) -> list[str]:
-    excluded = set(others)
-    return [name for name in names if name not in excluded]
 
 
 def _with_groups(dataset: Dataset, table: Any, group: str | None) -> Dataset:
@@ -224,30 +172,6 @@ def _with_own_ids(dataset: Dataset, opened: Opened) -> Dataset:
     return dataset if ids is None or dataset.id_column is not None else replace(dataset, row_ids=ids)
 
 
-def _check_choice(opened: Opened, choice: Choice) -> None:
-    if len(opened.names) < 2:
-        raise DataError(
-            f"{opened.where} has only one column, {opened.names[0]!r}. A table needs two or more, separated by commas, "
-            f"tabs, semicolons or bars. If your file uses another separator, save it again with commas."
-        )
-    chosen = [("label column", choice.label), ("id column", choice.id), ("group column", choice.group)]
-    chosen += [("column to ignore", name) for name in choice.ignore]
-    chosen += [("categorical column", name) for name in choice.categorical]
-    chosen += [("numeric column", name) for name in choice.numeric]
-    for what, name in chosen:
-        if name is not None:
-            check_column(name, opened, what)
-    single = [name for name in (choice.label, choice.id, choice.group, *choice.ignore) if name is not None]
-    repeated = {name for name in single if single.count(name) > 1} | (
-        {*choice.numeric} & {*choice.categorical, *single}
-    )
-    if repeated:
-        raise DataError(
-            f"Column {repeated.pop()!r} is named twice. Name it once: in `label`, `id`, `group`, `ignore`, "
-            f"`categorical` or `numeric`."
-        )
-
-
 def _check_has_rows(table: Any, where: str) -> None:
     if table.num_rows == 0:
         raise DataError(f"{where} has a header but no rows. Give at least one row of data.")
@@ -256,7 +180,7 @@ def _check_has_rows(table: Any, where: str) -> None:
 def _check_has_features(opened: Opened, schema: Schema, needed: Sequence[str]) -> None:
     if schema.kind == "images":
         raise DataError(f"The model was fitted on images, but {opened.where} is a table. Give it images.")
-    lacking = _without(needed, opened.names)
+    lacking = without(needed, opened.names)
     if lacking:
         raise DataError(
             f"{opened.where} lacks {len(lacking)} of the {count(len(needed), 'column')} the model was fitted on: "

@@ -219,6 +219,7 @@ def _written_whole(out: Path) -> Iterator[Path]:
     unfinished = out.with_name(f".{out.name}{UNFINISHED}{os.getpid()}")
     try:
         yield unfinished
-        os.replace(unfinished, out)
+        if unfinished.exists():  # not where there was no row
+            os.replace(unfinished, out)
     finally:
         unfinished.unlink(missing_ok=True)
