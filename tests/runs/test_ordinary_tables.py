@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from ordinary_tables import TABLES
-from pets import newfound
+from pets import newfound, write_csv
 
 from newfound.data import Schema, read_batches, read_dataset
 from newfound.runs import open_run
@@ -255,3 +255,35 @@ def test_a_table_is_fitted_without_any_option(tmp_path, name):
     file, label, truth = TABLES[name](tmp_path)
     newfound("fit", file, "--label", label, "--out", "run", cwd=tmp_path)
     assert known_accuracy(open_run(tmp_path / "run"), truth) >= 0.9
+
+
+@pytest.mark.parametrize(("name", "n_columns"), [("wine", 13), ("breast_cancer", 30)])
+def test_published_tables_need_no_option(tmp_path, name, n_columns):
+    import sklearn.datasets
+
+    frame = getattr(sklearn.datasets, f"load_{name}")(as_frame=True).frame
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    dataset = read_dataset(tmp_path / "t.csv", label="target")
+    assert len(dataset.columns) == n_columns
+    assert (dataset.dropped, dataset.flags) == ([], [])
+
+
+def test_mixed_columns_as_of_a_census_need_no_option(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 300
+    columns = {
+        "age": rng.integers(17, 90, n),
+        "workclass": rng.choice(["Private", "State-gov", "?"], n),
+        "fnlwgt": rng.integers(20_000, 500_000, n),
+        "education-num": rng.integers(1, 16, n),
+        "sex": rng.choice(["Male", "Female"], n),
+        "capital-gain": np.where(rng.random(n) < 0.1, rng.integers(1000, 99_999, n), 0),
+        "income": rng.choice(["<=50K", ">50K", ""], n),
+    }
+    write_csv(
+        tmp_path / "census.csv", [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    )
+    dataset = read_dataset(tmp_path / "census.csv", label="income")
+    kinds = {column.name: column.feature_type for column in dataset.columns}
+    assert kinds["workclass"] == kinds["sex"] == "categorical"
+    assert {kinds[name] for name in ("age", "education-num", "capital-gain")} == {"numeric"}
