@@ -8,7 +8,7 @@ from newfound.cli.option_values import Masking, observed_labels
 from newfound.cli.source_options import (
     ByGroup,
     Categorical,
-    Choice,
+    ColumnOptions,
     Features,
     Hide,
     Id,
@@ -52,8 +52,8 @@ def audit(
     """
     console = console_for(as_json)
     with clear_errors():
-        choice = Choice(label, id, ignore, labels, categorical, numeric, features=features)
-        dataset = read_source(console_for(as_json=True), source, choice)
+        columns = ColumnOptions(label, id, ignore, labels, categorical, numeric, features=features)
+        dataset = read_source(console_for(as_json=True), source, columns)
         observed = observed_labels(dataset, Masking(hide, keep, by_group, seed))
         found = _audit(dataset, dataset.labels if observed is None else observed, seed)
     if as_json:

@@ -13,7 +13,7 @@ from newfound.cli.run_commands import print_summary, summary_of
 from newfound.cli.source_options import (
     ByGroup,
     Categorical,
-    Choice,
+    ColumnOptions,
     Features,
     Hide,
     Id,
@@ -90,8 +90,8 @@ def fit(
     with clear_errors():
         _check(out, replace, model, likelihood)
         settings = _settings(n_new, epochs, n_init, seed, likelihood, min_std)
-        choice = Choice(label, id, ignore, labels, categorical, numeric, group, features)
-        dataset = read_source(console, source, choice)
+        columns = ColumnOptions(label, id, ignore, labels, categorical, numeric, group, features)
+        dataset = read_source(console, source, columns)
         masking = Masking(hide, keep, by_group, seed)
         options = {"model": model, "settings": settings, "replace": replace, "uses_groups": group is not None}
         run = _fit(console, dataset, out, source, masking, with_audit=with_audit, **options)

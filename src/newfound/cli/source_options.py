@@ -35,7 +35,7 @@ ByGroup = Annotated[bool, typer.Option("--by-group", help="Keep the labels of wh
 Seed = Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")]
 
 
-class Choice(NamedTuple):
+class ColumnOptions(NamedTuple):
     """What the options say about the columns of a source."""
 
     label: str | None = None
@@ -48,11 +48,11 @@ class Choice(NamedTuple):
     features: str | None = None
 
 
-def read_source(console: "Console", source: str, choice: Choice) -> "Dataset":
+def read_source(console: "Console", source: str, columns: ColumnOptions) -> "Dataset":
     """Read the data and print what was decided about each column; then what to look at before believing the answer."""
     from newfound.data import read_dataset
 
-    given = {name: value for name, value in choice._asdict().items() if value}
+    given = {name: value for name, value in columns._asdict().items() if value}
     with console.status(f"reading {source} …"):
         dataset = read_dataset(source, **given)
     dataset = replace(dataset, log=[*map(as_options, dataset.log)], flags=[*map(as_options, dataset.flags)])

@@ -63,17 +63,21 @@ def read_dataset(
         if schema is not None:
             return read_table_like(source, schema, label, id, features)
         return read_table(source, Choice(label, id, ignore, categorical, numeric, group), features)
-    if label is not None or id is not None or any(map(len, (ignore, categorical, numeric))) or features is not None:
-        raise DataError(
-            "Got `label`, `id`, `ignore`, `categorical`, `numeric` or `features`, but only tables have named columns. "
-            "Use `labels`, or leave these out."
-        )
+    _check_no_columns(label, id, ignore, categorical, numeric, None if features is None else [features])
     if not isinstance(source, str | PathLike):
         dataset = read_array(source, load_labels(labels), schema=schema)
     else:
         dataset = _read_path(source, labels, schema)
     _check_group(dataset, group)
     return dataset
+
+
+def _check_no_columns(label: str | None, id: str | None, *others: Any) -> None:
+    if label is not None or id is not None or any(other is not None and len(other) > 0 for other in others):
+        raise DataError(
+            "Got `label`, `id`, `ignore`, `categorical`, `numeric` or `features`, but only tables have named columns. "
+            "Use `labels`, or leave these out."
+        )
 
 
 def _read_path(source: str | PathLike, labels: Any, schema: Schema | None) -> Dataset:
