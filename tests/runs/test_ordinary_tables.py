@@ -81,8 +81,8 @@ DECIDED = {
     ],
     "leaking": [
         "2 numeric columns: 'width' and 'height'.",
-        "1 categorical column, one feature for each category: 'team' (3).",
-        "In all, 5 features.",
+        "1 categorical column, one feature for each category: 'team' (4).",
+        "In all, 6 features.",
     ],
     "mixed_units": [
         "5 numeric columns: 'wavelength', 'distance', 'weight', 'celsius' and 'fahrenheit'.",
