@@ -88,3 +88,16 @@ def test_feature_types_that_cannot_be(types, message):
 def test_image_shapes_that_do_not_fit(shape, message):
     with pytest.raises(ValueError, match=message):
         check_image_shape(shape, 64)
+
+
+def test_a_block_has_one_scale_so_that_distances_within_it_stay():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(50, 3)) * [1, 2, 5], 1000 * rng.normal(size=50)]).astype(np.float32)
+    made = decide(X, True, 0.0, ["numeric:e", "numeric:e", "numeric:e", "numeric"])
+    x = made.scaling.apply(X)
+    distance = np.linalg.norm(X[:1, :3] - X[1:, :3], axis=1)
+    ratio = np.linalg.norm(x[:1, :3] - x[1:, :3], axis=1) / distance
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-4)
+    np.testing.assert_allclose(np.mean(np.square(x[:, :3].std(axis=0))), 1, rtol=1e-4)
+    np.testing.assert_allclose(x[:, 3].std(), 1, rtol=1e-4)
+    assert [name for name, _ in made.blocks] == ["numeric", "numeric"]

@@ -247,8 +247,9 @@ class GMDGM(DeepGenerativeClassifier):
         Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1. "auto" does so unless all of X
         lies within -1..1. "min-max" brings every column to 0..1 instead, for either likelihood.
     feature_types : sequence of str or None
-        For tables of mixed columns, the type of each: "numeric" (Gaussian), "binary" (Bernoulli), or
-        "categorical:<group>" for the columns of a one-hot group. None is one likelihood for all columns.
+        For tables of mixed columns, the type of each: "numeric" (Gaussian), "numeric:<block>" for columns on one scale,
+        such as an embedding, "binary" (Bernoulli), or "categorical:<group>" for the columns of a one-hot group. None is
+        one likelihood for all columns.
     image_shape : tuple of int or None
         (height, width) or (height, width, channels) where rows are images: their neighbours are then found by
         histograms of oriented gradients (HOG) instead of pixel by pixel.

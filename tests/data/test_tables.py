@@ -250,9 +250,10 @@ def test_infinite_numbers_count_as_missing(tmp_path):
     assert [column.n_missing for column in dataset.columns] == [1, 1]
 
 
-def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
-    dataset = read_dataset(rows_of(tmp_path / "t.csv", "n,x\n1,4\n2,2\n3,9\n"))
-    assert dataset.log[-1].startswith("'n' only counts the rows")
+def test_a_column_that_counts_the_rows_is_dropped_unless_it_is_said_to_be_numeric(tmp_path):
+    path = rows_of(tmp_path / "t.csv", "n,x\n" + "".join(f"{i},{i % 7}\n" for i in range(40)))
+    assert read_dataset(path).feature_names == ["x"]
+    assert read_dataset(path, numeric=["n"]).feature_names == ["n", "x"]
 
 
 @pytest.mark.parametrize("delimiter", [";", "|", "\t"])

@@ -21,9 +21,11 @@ def test_predict_another_file_as_csv_and_parquet(workplace, kept_programs):
     with (workplace / "labelled.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 240
-    assert {row["class"] for row in rows} <= {"cat", "dog", "new-1", "new-2"}
-    assert all(0 <= float(row["p_new"]) <= 1 for row in rows)
-    assert pq.read_table(workplace / "labelled.parquet")["class"].to_pylist() == [row["class"] for row in rows]
+    assert {row["newfound_class"] for row in rows} <= {"cat", "dog", "new-1", "new-2"}
+    assert all(0 <= float(row["newfound_p_new"]) <= 1 for row in rows)
+    assert rows[3]["name"] == "pet 3"
+    labelled = pq.read_table(workplace / "labelled.parquet")
+    assert labelled["newfound_class"].to_pylist() == [row["newfound_class"] for row in rows]
     assert kept_programs == ["kept", "kept"]
 
 
@@ -80,7 +82,7 @@ def test_predict_abstains_and_keeps_to_known_classes(workplace, tmp_path):
         newfound("predict", workplace / "run", workplace / "more.csv", "--out", "out.csv", *options, cwd=tmp_path)
         with (tmp_path / "out.csv").open() as file:
             rows = list(csv.DictReader(file))
-        return [row["class"] for row in rows], np.array([float(row["probability"]) for row in rows])
+        return [row["newfound_class"] for row in rows], np.array([float(row["newfound_probability"]) for row in rows])
 
     usual, probability = predicted()
     limit = float(np.median(probability))

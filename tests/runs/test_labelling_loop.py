@@ -112,9 +112,18 @@ def test_a_refit_keeps_names_and_ids_and_says_what_changed(loop):
 def test_the_refit_predicts_with_the_new_name(loop):
     folder, _ = loop
     newfound("predict", "run2", "truth.csv", "--out", "predicted.csv", cwd=folder)
-    predicted = [row["class"] for row in read_csv(folder / "predicted.csv")]
+    predicted = [row["newfound_class"] for row in read_csv(folder / "predicted.csv")]
     truth = [row["species"] for row in read_csv(folder / "truth.csv")]
     assert np.mean(np.array(predicted) == truth) > 0.9
+
+
+def test_the_refit_carries_the_users_columns_too(loop):
+    folder, _ = loop
+    first, again = ((folder / run / "labelled.csv").read_text().splitlines() for run in ("run", "run2"))
+    source = (folder / FIT[1]).read_text().splitlines()
+    assert again[0] == first[0]
+    assert again[0].startswith(source[0])
+    assert all(line.startswith(own) for line, own in zip(again, source, strict=True))
 
 
 def test_labels_are_taken_back_by_undo_and_come_again(loop):

@@ -8,12 +8,15 @@ from newfound.cli.option_values import Masking, observed_labels
 from newfound.cli.source_options import (
     ByGroup,
     Categorical,
+    ColumnOptions,
+    Features,
     Hide,
     Id,
     Ignore,
     Keep,
     Label,
     LabelFile,
+    Numeric,
     Seed,
     Source,
     read_source,
@@ -32,6 +35,8 @@ def audit(
     id: Id = None,
     ignore: Ignore = None,
     categorical: Categorical = None,
+    numeric: Numeric = None,
+    features: Features = None,
     hide: Hide = None,
     keep: Keep = None,
     by_group: ByGroup = False,
@@ -47,7 +52,8 @@ def audit(
     """
     console = console_for(as_json)
     with clear_errors():
-        dataset = read_source(console_for(as_json=True), source, label, id, ignore, labels, categorical)
+        columns = ColumnOptions(label, id, ignore, labels, categorical, numeric, features=features)
+        dataset = read_source(console_for(as_json=True), source, columns)
         observed = observed_labels(dataset, Masking(hide, keep, by_group, seed))
         found = _audit(dataset, dataset.labels if observed is None else observed, seed)
     if as_json:

@@ -1,6 +1,7 @@
 """What the commands share: where they print, what they do with errors, options that several of them have."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,8 +28,13 @@ def clear_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        typer.echo(f"newfound: {error}", err=True)
+        typer.echo(f"newfound: {as_options(str(error))}", err=True)
         raise typer.Exit(BAD_INPUT) from None
+
+
+def as_options(sentence: str) -> str:
+    """The same sentence with the command line's options in place of Python's parameters: --ignore for `ignore`."""
+    return re.sub(r"`(label|labels|id|ignore|categorical|numeric|group|features)`", r"--\1", sentence)
 
 
 def console_for(as_json: bool) -> "Console":

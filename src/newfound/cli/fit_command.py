@@ -13,12 +13,15 @@ from newfound.cli.run_commands import print_summary, summary_of
 from newfound.cli.source_options import (
     ByGroup,
     Categorical,
+    ColumnOptions,
+    Features,
     Hide,
     Id,
     Ignore,
     Keep,
     Label,
     LabelFile,
+    Numeric,
     Seed,
     Source,
     read_source,
@@ -56,6 +59,8 @@ def fit(
     id: Id = None,
     ignore: Ignore = None,
     categorical: Categorical = None,
+    numeric: Numeric = None,
+    features: Features = None,
     group: Group = None,
     n_new: NNew = "auto",
     model: Model = "gmdgm",
@@ -85,7 +90,8 @@ def fit(
     with clear_errors():
         _check(out, replace, model, likelihood)
         settings = _settings(n_new, epochs, n_init, seed, likelihood, min_std)
-        dataset = read_source(console, source, label, id, ignore, labels, categorical, group)
+        columns = ColumnOptions(label, id, ignore, labels, categorical, numeric, group, features)
+        dataset = read_source(console, source, columns)
         masking = Masking(hide, keep, by_group, seed)
         options = {"model": model, "settings": settings, "replace": replace, "uses_groups": group is not None}
         run = _fit(console, dataset, out, source, masking, with_audit=with_audit, **options)

@@ -15,6 +15,7 @@ from newfound.cli.console import (
     status_line,
     table_with,
 )
+from newfound.cli.source_options import Features
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
 def predict(
     run: RunArgument,
     source: Annotated[str, typer.Argument(help="Rows to predict: a file like the one the run was fitted on.")],
-    out: Annotated[Path, typer.Option(help="File for the predictions, .csv or .parquet.")] = Path("predictions.csv"),
+    out: Annotated[Path, typer.Option(help="File for your columns and the predictions, .csv or .parquet.")] = Path(
+        "labelled.csv"
+    ),
+    only_new: Annotated[bool, typer.Option("--only-new", help="Write only the rows that are of a new class.")] = False,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(help="Write only these columns, such as id,newfound_class; may be given several times."),
+    ] = None,
+    features: Features = None,
     abstain: Annotated[
         float | None, typer.Option(help="Leave the class empty where it is less probable than this, 0 to 1.")
     ] = None,
@@ -35,19 +44,20 @@ def predict(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the class of every row of another file, whatever its size.
+    """Predict the class of every row of another file, whatever its size, and write it beside your columns.
 
     Example: `newfound predict run/ more.csv --out labelled.csv --abstain 0.9`
     """
     from newfound.classes import Decision
-    from newfound.runs import open_run, predict_file
+    from newfound.runs import Wanted, open_run, predict_file
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "reading") as show:
         opened = open_run(run)
         keep_compiled_programs()
         decision = Decision(abstain, known_only, new_threshold)
-        n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision)
+        wanted = Wanted(only_new, [name.strip() for names in columns or [] for name in names.split(",")])
+        n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision, wanted, features)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})
     else:
@@ -58,6 +68,7 @@ def evaluate(
     run: RunArgument,
     source: Annotated[str, typer.Argument(help="Rows with labels: a file, or a data set such as mnist:test.")],
     label: Annotated[str | None, typer.Option(help="The column that holds the true classes.")] = None,
+    features: Features = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare the predictions of a run with true classes: which new class is which, and every metric.
@@ -70,7 +81,7 @@ def evaluate(
     with clear_errors(), status_line(console, "predicting"):
         opened = open_run(run)
         keep_compiled_programs()
-        evaluation = evaluate_file(opened, source, label)
+        evaluation = evaluate_file(opened, source, label, features)
         matches = which_is_which(evaluation, opened.class_map)
     if as_json:
         print_json(_as_json(evaluation) | {"new_classes": [match._asdict() for match in matches]})

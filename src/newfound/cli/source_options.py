@@ -1,8 +1,11 @@
 """Options about the data, which several commands share: where they are, what the columns are, which labels to hide."""
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+
+from newfound.cli.console import as_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +20,13 @@ Ignore = Annotated[list[str] | None, typer.Option(help="A column to drop; may be
 Categorical = Annotated[
     list[str] | None, typer.Option(help="A column of numbers to read as categories; may be given several times.")
 ]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(help="A column to read as numbers though it looks like an id, or also holds text."),
+]
+Features = Annotated[
+    str | None, typer.Option(help="A .npy or .npz file with a row of numbers for each row of the table: embeddings.")
+]
 Hide = Annotated[str | None, typer.Option(help="Hide all labels of these classes: 5-9 or cat,dog.")]
 Keep = Annotated[
     str | None, typer.Option(help="Keep only this share (20%) or number (10) of the labels of each class.")
@@ -25,21 +35,29 @@ ByGroup = Annotated[bool, typer.Option("--by-group", help="Keep the labels of wh
 Seed = Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")]
 
 
-def read_source(
-    console: "Console",
-    source: str,
-    label: str | None,
-    id: str | None,
-    ignore: list[str] | None,
-    labels: str | None,
-    categorical: list[str] | None,
-    group: str | None = None,
-) -> "Dataset":
-    """Read the data and print its preprocessing log."""
+class ColumnOptions(NamedTuple):
+    """What the options say about the columns of a source."""
+
+    label: str | None = None
+    id: str | None = None
+    ignore: list[str] | None = None
+    labels: str | None = None
+    categorical: list[str] | None = None
+    numeric: list[str] | None = None
+    group: str | None = None
+    features: str | None = None
+
+
+def read_source(console: "Console", source: str, columns: ColumnOptions) -> "Dataset":
+    """Read the data and print what was decided about each column; then what to look at before believing the answer."""
     from newfound.data import read_dataset
 
+    given = {name: value for name, value in columns._asdict().items() if value}
     with console.status(f"reading {source} …"):
-        dataset = read_dataset(source, label, id, ignore or [], labels, categorical=categorical or [], group=group)
+        dataset = read_dataset(source, **given)
+    dataset = replace(dataset, log=[*map(as_options, dataset.log)], flags=[*map(as_options, dataset.flags)])
     for sentence in dataset.log:
         console.print(f"· {sentence}", markup=False, soft_wrap=True)
+    for flag in dataset.flags:
+        console.print(f"! {flag}", style="yellow", markup=False, soft_wrap=True)
     return dataset

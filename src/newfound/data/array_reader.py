@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
 
 from newfound.data import preprocessing_log
-from newfound.data.columns import fill_missing, finite_singles, infer_number
+from newfound.data.cells import finite_singles
+from newfound.data.columns import infer_number
 from newfound.data.dataset import Dataset, align
+from newfound.data.encoding import fill_missing
 from newfound.data.file_labels import labels_of_array
 from newfound.data.schema import Column, Schema, pixel_names
 from newfound.errors import DataError
@@ -44,9 +46,32 @@ def load_labels(labels: Any) -> Any:
     return loaded
 
 
-def _load(path: Path) -> Any:
+def load_features(features: Any) -> np.ndarray:
+    """A matrix with a row of numbers for each row of a table: itself, or from a .npy or .npz file, mapped to memory."""
+    matrix = features
+    if isinstance(features, str | PathLike):
+        loaded = _load(Path(features), mmap_mode="r")
+        matrix = loaded if isinstance(loaded, np.ndarray) else _only_array(loaded, Path(features))
+    matrix = np.asanyarray(matrix)
+    if matrix.dtype.kind not in "biuf" or matrix.ndim != 2 or matrix.size == 0:
+        raise DataError(
+            f"`features` must be a matrix with a row of numbers for each row of the table, got {matrix.dtype} of the "
+            f"shape {matrix.shape}. Write it with np.save(path, matrix)."
+        )
+    return matrix
+
+
+def _only_array(arrays: dict[str, np.ndarray], path: Path) -> np.ndarray:
+    if len(arrays) != 1 and "X" not in arrays:
+        raise DataError(f"{path.name!r} must hold one array, or one named 'X', got {quoted_list(arrays)}.")
+    return arrays.get("X", next(iter(arrays.values())))
+
+
+def _load(path: Path, mmap_mode: Literal["r"] | None = None) -> Any:
+    if not path.is_file():
+        raise DataError(f"There is no file {str(path)!r}. Check the path.")
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return loaded
         with loaded:

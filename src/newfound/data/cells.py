@@ -12,22 +12,31 @@ from newfound.errors import DataError
 from newfound.labels import MISSING
 
 NUMBER = r"^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|[iI][nN][fF](inity)?|[nN][aA][nN])$"
+TRUE_WORDS = ("true", "t", "yes", "y", "on", "ja", "oui", "sí", "si", "sì", "sim", "wahr", "vrai", "是")
+FALSE_WORDS = ("false", "f", "no", "n", "off", "nein", "non", "não", "nao", "falsch", "faux", "否")
 WHOLE_WITH_ZEROS = r"^(-?\d+)\.0+$"
 
 
 def cell_type(arrow_type: Any) -> str:
-    """What the file itself says: "number", "boolean", "text", "categorical", "null", "time" or "other"."""
+    """What the file itself says: "number", "boolean", "text", "categorical", "null", "time", "list" or "other"."""
     import pyarrow.types as t
 
     tests = {
-        "number": (t.is_integer, t.is_floating, t.is_decimal),
+        "number": (t.is_integer, t.is_floating, t.is_decimal, t.is_duration),
         "boolean": (t.is_boolean,),
         "text": (t.is_string, t.is_large_string, t.is_string_view),
         "categorical": (t.is_dictionary,),
         "null": (t.is_null,),
         "time": (t.is_temporal,),
+        "list": (is_list,),
     }
     return next((name for name, any_of in tests.items() if any(test(arrow_type) for test in any_of)), "other")
+
+
+def is_list(arrow_type: Any) -> bool:
+    import pyarrow.types as t
+
+    return t.is_list(arrow_type) or t.is_large_list(arrow_type) or t.is_fixed_size_list(arrow_type)
 
 
 def text(cells: Any) -> Any:
@@ -46,7 +55,7 @@ def text(cells: Any) -> Any:
 def numbers(cells: Any, name: str, first_row: int = 0) -> np.ndarray:
     """Cells as float64, NaN where missing; text among them raises an error that names its row."""
     found = cell_type(cells.type)
-    if found in ("time", "other"):
+    if found in ("time", "list", "other"):
         raise_unsupported_type(name, cells.type)
     if found in ("text", "categorical"):
         cells = text(cells)
@@ -54,32 +63,62 @@ def numbers(cells: Any, name: str, first_row: int = 0) -> np.ndarray:
     return _as_floats(cells, name)
 
 
+def numbers_among_text(words: Any, name: str) -> np.ndarray:
+    """As `numbers`, NaN for every text that is no number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return _as_floats(pc.if_else(_is_number(words), words, pa.scalar(None, words.type)), name)
+
+
 def booleans(cells: Any, name: str, first_row: int = 0) -> np.ndarray:
-    """As `numbers`, with true read as 1 and false as 0."""
+    """As `numbers`, with true, yes and the like read as 1, their opposites as 0."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     if cell_type(cells.type) in ("text", "categorical"):
-        words = text(cells)
-        words = pc.replace_substring_regex(words, "^(?i:true)$", "1")
-        cells = pc.replace_substring_regex(words, "^(?i:false)$", "0")
+        cells = text(cells)
+        lower = pc.utf8_lower(cells)
+        for number, words in (("1", TRUE_WORDS), ("0", FALSE_WORDS)):
+            is_word = pc.is_in(lower, value_set=pa.array(words, pa.large_string()))
+            cells = pc.if_else(is_word, pa.scalar(number, pa.large_string()), cells)
     return numbers(cells, name, first_row)
+
+
+def are_booleans(words: Any) -> bool:
+    """Whether these texts are two opposite words, in any spelling."""
+    import pyarrow.compute as pc
+
+    found = set(pc.utf8_lower(words).unique().drop_null().to_pylist())
+    return len(found) == 2 and len(found & {*TRUE_WORDS}) == 1 and len(found & {*FALSE_WORDS}) == 1
 
 
 def count_numbers(words: Any) -> int:
     """How many of these texts are numbers."""
     import pyarrow.compute as pc
 
-    return pc.sum(pc.match_substring_regex(words, NUMBER)).as_py() or 0
+    return pc.sum(_is_number(words)).as_py() or 0
 
 
 def check_numeric(words: Any, name: str, first_row: int = 0) -> None:
     """Raise an error at the first text that is not a number."""
+    row, cell = first_text(words)
+    if cell is not None:
+        raise DataError(not_a_number(name, first_row + row + 1, cell))
+
+
+def first_text(words: Any) -> tuple[int, str | None]:
+    """The first text that is no number, and its row; None where there is none."""
     import pyarrow.compute as pc
 
-    is_not_number = pc.fill_null(pc.invert(pc.match_substring_regex(words, NUMBER)), False)
-    row = pc.index(is_not_number, True).as_py()
-    if row >= 0:
-        raise DataError(not_a_number(name, first_row + row + 1, words[row].as_py()))
+    row = pc.index(pc.and_(pc.invert(_is_number(words)), words.is_valid()), True).as_py()
+    return row, None if row < 0 else words[row].as_py()
+
+
+def _is_number(words: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.fill_null(pc.match_substring_regex(words, NUMBER), False)
 
 
 def not_a_number(name: str, row: int, cell: str) -> str:
@@ -92,15 +131,22 @@ def not_a_number(name: str, row: int, cell: str) -> str:
 
 def raise_unsupported_type(name: str, arrow_type: Any) -> NoReturn:
     what = "dates or times" if cell_type(arrow_type) == "time" else f"values of type {arrow_type}"
-    raise DataError(
-        f"Column {name!r} holds {what}; expected numbers or categories. Name it in `ignore` to drop it, "
-        f"or convert it to a number first (such as days since a date)."
-    )
+    raise DataError(f"Column {name!r} holds {what}; expected numbers or categories. Give what the model was fitted on.")
+
+
+def finite_singles(values: np.ndarray) -> np.ndarray:
+    """Single precision, NaN for what is missing or out of its range."""
+    with np.errstate(over="ignore"):
+        singles = values.astype(np.float32)
+    singles[~np.isfinite(singles)] = np.nan
+    return singles
 
 
 def _as_floats(cells: Any, name: str) -> np.ndarray:
     import pyarrow as pa
 
+    if pa.types.is_duration(cells.type):
+        cells = cells.cast(pa.duration("us"), safe=False).cast(pa.int64())
     try:
         return np.asarray(cells.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     except pa.ArrowInvalid as error:

@@ -1,50 +1,70 @@
-"""From the columns of a table to the columns of X: feature types are inferred once and then applied.
+"""From the columns of a table to the columns of X: what becomes of each is decided once (`encoding` applies it).
 
-The rules: numbers are numeric, and binary where they are exactly 0 and 1; true and false are binary; text is
-categorical when it has at most 50 different values and fewer than half as many as there are rows, and is refused
-otherwise; what the file or the user declares categorical is. A missing number becomes the column's median, a missing
-binary value its most frequent one, a missing category a category of its own. An infinite number counts as missing.
+The rules: numbers are numeric, and binary where they are exactly 0 and 1; so are numbers with units, currencies and
+separators, where the whole column agrees. Two opposite words (yes and no) are binary. Dates and times become numbers,
+lists of numbers a block. Other text is categorical when it has at most 50 different values and fewer than half as many
+as there are rows; else it is dropped, with a note. What the file or the user declares categorical is.
+
+A missing number or date becomes the column's median, a missing binary value its most frequent one, a missing category a
+category of its own. An infinite number counts as missing.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from newfound.data.cells import booleans, cell_type, check_numeric, count_numbers, numbers, raise_unsupported_type, text
-from newfound.data.schema import MISSING_CATEGORY, Column
+from newfound.data.cells import (
+    are_booleans,
+    booleans,
+    cell_type,
+    count_numbers,
+    finite_singles,
+    numbers,
+    numbers_among_text,
+    text,
+)
+from newfound.data.dates import AMBIGUOUS, find_dates, infer_date
+from newfound.data.number_blocks import infer_list
+from newfound.data.number_format import MAX_UNITS, FormatFound, find_format, plain_numbers
+from newfound.data.schema import MISSING_CATEGORY, Column, Dropped
 from newfound.errors import DataError
 from newfound.labels import sorted_names
 
 MAX_CATEGORIES = 50
-MOSTLY_NUMBERS = 0.9  # of a column's texts that are numbers, for the others to be taken as typing errors
+MOSTLY = 0.9  # of a column's texts that are numbers or dates, for the others to be taken as missing
+NEARLY_ALL = 0.9  # of a column's texts that are different, for it to tell rows apart and nothing else
+MIN_WORDS = 3.0  # on average, in free text
+N_FIRST = 1000  # cells that are looked at before all of them are
 
 
-def infer_columns(table: Any, names: Sequence[str], declared: Collection[str]) -> list[Column]:
-    """The feature type of each named column that is not empty, and its positions in X."""
-    columns, width = [], 0
-    for name in names:
-        column = infer_column(name, table.column(name), name in declared)
-        if column is not None:
-            end = width + len(column.feature_names)
-            columns.append(replace(column, positions=tuple(range(width, end))))
-            width = end
-    return columns
-
-
-def infer_column(name: str, cells: Any, is_declared: bool) -> Column | None:
-    """None where every cell is missing."""
+def infer_column(name: str, cells: Any, declared: str = "") -> Column | Dropped:
+    """`declared` may be "categorical" or "numeric"."""
     found = cell_type(cells.type)
     if found == "null" or cells.null_count == len(cells):
-        return None
-    if found in ("time", "other"):
-        raise_unsupported_type(name, cells.type)
-    if is_declared or found == "categorical":
+        return Dropped(name, "empty")
+    if found == "other":
+        return Dropped(name, "other types", str(cells.type))
+    return _inferred(name, cells, found, declared) or Dropped(name, "empty")
+
+
+def _inferred(name: str, cells: Any, found: str, declared: str) -> Column | Dropped | None:
+    if found == "list":
+        return infer_list(name, cells)
+    if declared == "categorical" or found == "categorical":
         return infer_categorical(name, text(cells))
+    if found == "time":
+        return infer_date(name, cells, _order_of(cells.type))
     if found == "text":
-        return _infer_text(name, text(cells))
+        return _infer_text(name, text(cells), is_numeric=declared == "numeric")
     return infer_number(name, numbers(cells, name), is_boolean=found == "boolean")
+
+
+def _order_of(arrow_type: Any) -> str:
+    import pyarrow.types as t
+
+    return "time only" if t.is_time(arrow_type) else "year first"
 
 
 def infer_number(name: str, values: np.ndarray, is_boolean: bool = False) -> Column | None:
@@ -67,72 +87,91 @@ def infer_categorical(name: str, words: Any) -> Column | None:
     return Column(name, "categorical", categories=(*found, *([MISSING_CATEGORY] if is_missing_new else [])))
 
 
-def _infer_text(name: str, words: Any) -> Column | None:
+def _infer_text(name: str, words: Any, is_numeric: bool) -> Column | Dropped | None:
+    """Numbers or dates if all cells are, or nearly all; else categories, if there are few enough."""
     import pyarrow.compute as pc
 
-    n_filled, n_number = len(words) - words.null_count, count_numbers(words)
-    if n_number == n_filled:
-        return infer_number(name, numbers(words, name))
-    n_different = pc.count_distinct(words).as_py()
-    if n_different <= 2 and set(pc.utf8_lower(words).unique().drop_null().to_pylist()) <= {"true", "false"}:
+    n_filled = len(words) - words.null_count
+    if not n_filled:
+        return None
+    if are_booleans(words) and not is_numeric:
         return infer_number(name, booleans(words, name), is_boolean=True)
+    n_different = pc.count_distinct(words).as_py()
     is_categorical = n_different <= MAX_CATEGORIES and 2 * n_different < len(words)
-    if n_number >= MOSTLY_NUMBERS * n_filled or (2 * n_number >= n_filled and not is_categorical):
-        check_numeric(words, name)
-    if not is_categorical:
-        _raise_too_many(name, n_different, len(words))
-    return infer_categorical(name, words)
-
-
-def _raise_too_many(name: str, n_different: int, n_rows: int) -> NoReturn:
-    raise DataError(
-        f"Column {name!r} is text with {n_different:,} different values in {n_rows:,} rows, too many for a categorical "
-        f"column (at most {MAX_CATEGORIES}, and fewer than half the number of rows). Name it in `ignore` to drop it, "
-        f"in `id` if it names the rows, or in `categorical` if it is categorical all the same."
+    least = 1 if is_numeric else MOSTLY * n_filled
+    written = _as_numbers(name, words, least)
+    if written is not None or is_numeric:
+        return written or _raise_no_number(name)
+    return (
+        _as_dates(name, words, least)
+        or (infer_categorical(name, words) if is_categorical else None)
+        or Dropped(name, _why_not_categorical(words, n_different, n_filled))
     )
 
 
-def finite_singles(values: np.ndarray) -> np.ndarray:
-    """Single precision, NaN for what is missing or out of its range."""
-    with np.errstate(over="ignore"):
-        singles = values.astype(np.float32)
-    singles[~np.isfinite(singles)] = np.nan
-    return singles
+def _as_numbers(name: str, words: Any, least: float) -> Column | None:
+    """A numeric column where at least so many texts are numbers, plain or all in one format."""
+    n_filled, n_plain = len(words) - words.null_count, count_numbers(words)
+    if n_plain >= least:
+        column = infer_number(name, numbers_among_text(words, name))
+        return None if column is None else replace(column, allows_text=n_plain < n_filled)
+    found = find_format(words) if find_format(_first(words)) else None
+    if found is None or found.n_cells < least:
+        return None
+    column = infer_number(name, numbers_among_text(plain_numbers(words, found.number_format), name))
+    if column is None:
+        return None
+    return replace(
+        column, feature_type="numeric", number_format=found.number_format, allows_text=found.n_cells < n_filled
+    )
 
 
-def encode(table: Any, columns: Sequence[Column], first_row: int = 0) -> tuple[np.ndarray, list[Column]]:
-    """X, and the columns with what was missing or unknown in these rows counted."""
-    X = np.zeros((table.num_rows, sum(len(column.positions) for column in columns)), np.float32)
-    encoders = {"numeric": _encode_numbers, "binary": _encode_numbers, "categorical": _encode_categories}
-    counted = [encoders[column.feature_type](X, column, table.column(column.name), first_row) for column in columns]
-    return X, counted
+def _as_dates(name: str, words: Any, least: float) -> Column | Dropped | None:
+    found = find_dates(words if find_dates(_first(words)).n_cells else _first(words))
+    if found.n_cells < least:
+        return None
+    if set(found.orders) >= AMBIGUOUS:
+        return Dropped(name, "day or month", words.drop_null()[0].as_py())
+    column = infer_date(name, words, found.orders[0])
+    n_filled = len(words) - words.null_count
+    return None if column is None else replace(column, allows_text=found.n_cells < n_filled)
 
 
-def _encode_numbers(X: np.ndarray, column: Column, cells: Any, first_row: int) -> Column:
-    read = booleans if column.feature_type == "binary" else numbers
-    X[:, column.positions[0]] = finite_singles(read(cells, column.name, first_row))
-    return fill_missing(X, column)
+def _first(words: Any) -> Any:
+    """Enough cells to see that a long column holds nothing of a kind."""
+    return words.drop_null()[:N_FIRST]
 
 
-def fill_missing(X: np.ndarray, column: Column) -> Column:
-    """Fill NaN, and what is not 0 or 1 in a binary column, in place; the column with both counted."""
-    values = X[:, column.positions[0]]
-    is_missing = np.isnan(values)
-    is_binary = column.feature_type == "binary"
-    is_unknown = ~is_missing & (values != 0) & (values != 1) if is_binary else np.zeros_like(is_missing)
-    values[is_missing | is_unknown] = column.fill_value
-    return replace(column, n_missing=int(is_missing.sum()), n_unknown=int(is_unknown.sum()))
-
-
-def _encode_categories(X: np.ndarray, column: Column, cells: Any, first_row: int) -> Column:
-    """One-hot; all zeros where the category is unknown."""
-    import pyarrow as pa
+def _why_not_categorical(words: Any, n_different: int, n_filled: int) -> str:
     import pyarrow.compute as pc
 
-    words = text(cells)
-    known = pa.array(column.categories, pa.large_string())
-    codes = pc.index_in(pc.fill_null(words, MISSING_CATEGORY), value_set=known)
-    rows = np.flatnonzero(codes.is_valid().to_numpy())
-    X[rows, column.positions[0] + np.asarray(codes.drop_null().to_numpy())] = 1
-    n_unknown = pc.sum(pc.and_(words.is_valid(), codes.is_null())).as_py() or 0
-    return replace(column, n_missing=words.null_count, n_unknown=n_unknown)
+    if 2 * count_numbers(words) >= n_filled:
+        return "numbers and text"
+    if _has_several_units(find_format(words), words):
+        return "several units"
+    if pc.mean(pc.count_substring(words, " ")).as_py() + 1 >= MIN_WORDS:
+        return "free text"
+    return "all different" if n_different >= NEARLY_ALL * n_filled else "many categories"
+
+
+def _has_several_units(found: FormatFound | None, words: Any) -> bool:
+    import pyarrow.compute as pc
+
+    if found is None or not 1 < len(found.units) <= MAX_UNITS:
+        return False
+    pattern = r"^[+-]?\d[\d.,' ]*[^\d]*$|^[^\d]*\d[\d.,' ]*$"
+    return bool(pc.all(pc.match_substring_regex(words, pattern)).as_py())
+
+
+def _raise_no_number(name: str) -> Column:
+    raise DataError(f"Column {name!r} is named in `numeric`, but none of its cells is a number. Leave it out there.")
+
+
+def placed(columns: Sequence[Column]) -> list[Column]:
+    """The columns with their positions in X."""
+    ends = np.cumsum([len(column.feature_names) for column in columns]).tolist()
+    starts = [0, *ends][: len(ends)]
+    return [
+        replace(column, positions=tuple(range(start, end)))
+        for column, start, end in zip(columns, starts, ends, strict=True)
+    ]

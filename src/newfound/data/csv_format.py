@@ -59,11 +59,11 @@ class CSVFormat(TableFormat):
             raise self._diagnosis(path, selection.numbers, error) from None
 
     def _header(self, path: Path) -> list[str]:
-        delimiter = self._delimiter(path)
+        delimiter = self.delimiter_of(path)
         with _open(path) as file:
             return next(row for row in csv.reader(file, delimiter=delimiter) if row)
 
-    def _delimiter(self, path: Path) -> str:
+    def delimiter_of(self, path: Path) -> str:
         unquoted = re.sub(r'"[^"]*"', "", _first_line(path))
         return self.delimiter or max(DELIMITERS, key=unquoted.count)
 
@@ -76,7 +76,7 @@ class CSVFormat(TableFormat):
         in_file = dict(zip(selection.names, written, strict=True))
         return {
             "read_options": arrow_csv.ReadOptions(block_size=max(BLOCK, ROWS_IN_BLOCK * len(_first_line(path)))),
-            "parse_options": arrow_csv.ParseOptions(delimiter=self._delimiter(path), newlines_in_values=True),
+            "parse_options": arrow_csv.ParseOptions(delimiter=self.delimiter_of(path), newlines_in_values=True),
             "convert_options": arrow_csv.ConvertOptions(
                 column_types={in_file[name]: arrow_type for name, arrow_type in types.items()},
                 include_columns=written,
@@ -89,7 +89,7 @@ class CSVFormat(TableFormat):
         """What is behind Arrow's error: the first row that is ragged, wrongly encoded, or has text for a number."""
         try:
             with _open(path) as file:
-                rows = (row for row in csv.reader(file, delimiter=self._delimiter(path)) if row)
+                rows = (row for row in csv.reader(file, delimiter=self.delimiter_of(path)) if row)
                 names = [name.strip() for name in next(rows)]
                 numeric = [(i, name) for i, name in enumerate(names) if name in numbers]
                 found = (_error_in_row(row, i, len(names), numeric) for i, row in enumerate(rows, start=1))

@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,13 @@ class Dataset:
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3)
     columns: list[Column] = field(default_factory=list)  # none for images
     log: list[str] = field(default_factory=list)  # the preprocessing log: sentences, with counts
+    flags: list[str] = field(default_factory=list)  # what a person should look at before believing the answer
     groups: np.ndarray | None = None  # (n,), such as HAR's subjects
     label_column: str | None = None  # the source's own name of its label column,
     id_column: str | None = None  # of its id column,
     group_column: str | None = None  # of the column that groups come from,
     dropped: list[str] = field(default_factory=list)  # and of those that are not in X
+    source: Any = None  # the table as it was opened, in which the user's own columns are
 
     def __len__(self) -> int:
         return len(self.X)
@@ -48,7 +50,8 @@ class Dataset:
     def take(self, rows: np.ndarray) -> "Dataset":
         """The given rows, by position or by boolean mask."""
         groups = None if self.groups is None else self.groups[rows]
-        return replace(self, X=self.X[rows], labels=self.labels.take(rows), row_ids=self.row_ids[rows], groups=groups)
+        parts = {"X": self.X[rows], "labels": self.labels.take(rows), "row_ids": self.row_ids[rows]}
+        return replace(self, **parts, groups=groups, source=None)
 
     def fingerprint(self) -> str:
         """SHA-256 of X, labels and names: the same for the same data, whatever file it came from."""

@@ -1,45 +1,113 @@
 """The preprocessing log: how a source was read, in sentences a person can check."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from newfound.data.schema import MISSING_CATEGORY, Column
+from newfound.data.number_format import NumberFormat
+from newfound.data.schema import MISSING_CATEGORY, Column, Dropped
 from newfound.labels import Labels
-from newfound.wording import count, quoted_list, short_list
+from newfound.wording import and_list, count, quoted_list, short_list
+
+WHY_DROPPED = {  # as what, and how to use it all the same
+    "requested": ("requested", ""),
+    "id": ("ids", "`numeric` brings a column back as numbers."),
+    "counts": ("numbers that only count the rows", "`numeric` brings a column back."),
+    "unrelated": (
+        "whole numbers that are all different and have to do with no other column, as ids do",
+        "`numeric` brings a column back.",
+    ),
+    "all different": ("text that is different in nearly every row", "`id` takes a column as the names of the rows."),
+    "many categories": ("text with too many different values", "`categorical` uses a column all the same."),
+    "numbers and text": ("numbers mixed with text", "`numeric` reads the numbers and takes the text as missing."),
+    "several units": ("numbers in different units", "Write them in one unit to use them."),
+    "day or month": ("dates with the day or the month first, which cannot be told", "Write them as 2024-12-31."),
+    "lists of different lengths": ("lists of different lengths", ""),
+    "lists of other things": ("lists that do not hold numbers", ""),
+    "other types": ("values that are neither numbers, text, dates nor lists", ""),
+    "free text": (
+        "free text",
+        "To use it, make embeddings and join them by row with `features`: "
+        "vectors = SentenceTransformer('all-MiniLM-L6-v2').encode(list(table[{name}])); np.save({file}, vectors).",
+    ),
+    "empty": ("all cells are missing", ""),
+    "index": ("they are the index that pandas stored", ""),
+}
+PARTS = {"days": "days since {start}", "weekday": "day of week", "hour": "hour"}
 
 
 def about_columns(columns: Sequence[Column]) -> list[str]:
     """The feature type of each column, then what was missing."""
-    numeric, binary, categorical = (_of_type(columns, name) for name in ("numeric", "binary", "categorical"))
+    by_type = {name: _of_type(columns, name) for name in ("numeric", "binary", "categorical", "date", "block")}
     n_features = sum(len(column.feature_names) for column in columns)
-    sentences = []
-    if numeric:
-        sentences.append(f"{count(len(numeric), 'numeric column')}: {quoted_list(c.name for c in numeric)}.")
-    if binary:
-        names = quoted_list(c.name for c in binary)
-        sentences.append(f"{count(len(binary), 'binary column')} (only 0 and 1): {names}.")
-    if categorical:
-        sizes = _with_counts((c.name, len(c.categories)) for c in categorical)
-        sentences.append(f"{count(len(categorical), 'categorical column')}, one feature for each category: {sizes}.")
-    return [*sentences, *about_missing(columns), f"In all, {count(n_features, 'feature')}."]
+    sentences = [
+        _listed(by_type["numeric"], "numeric column", "", lambda c: repr(c.name)),
+        _listed(by_type["binary"], "binary column", " (only 0 and 1)", lambda c: repr(c.name)),
+        _listed(
+            by_type["categorical"],
+            "categorical column",
+            ", one feature for each category",
+            lambda c: f"{c.name!r} ({len(c.categories):,})",
+        ),
+        _listed(by_type["date"], "column of dates or times", ", read as numbers", _date_in_words),
+        _listed(
+            by_type["block"], "block of numbers", " on one scale", lambda c: f"{c.name!r} ({len(c.feature_names):,})"
+        ),
+        _about_formats(by_type["numeric"]),
+    ]
+    said = [sentence for sentence in sentences if sentence]
+    return [*said, *about_missing(columns), f"In all, {count(n_features, 'feature')}."]
+
+
+def _listed(columns: Sequence[Column], thing: str, what: str, in_words: Callable[[Column], str]) -> str:
+    things = thing.replace("column", "columns").replace("block", "blocks")
+    return f"{count(len(columns), thing, things)}{what}: {short_list(map(in_words, columns), 5)}." if columns else ""
+
+
+def _date_in_words(column: Column) -> str:
+    order = "" if column.date_order in ("year first", "time only") else f"{column.date_order}; "
+    return f"{column.name!r} ({order}{and_list(PARTS[part].format(start=column.start) for part in column.parts)})"
+
+
+def _about_formats(columns: Sequence[Column]) -> str:
+    """How numbers that are not plain were read."""
+    formatted = [f"{c.name!r} ({_format_in_words(c)})" for c in columns if c.number_format]
+    return f"Read as numbers: {short_list(formatted, 10)}." if formatted else ""
+
+
+def _format_in_words(column: Column) -> str:
+    unit, thousands, decimal = NumberFormat(*column.number_format)
+    words = [
+        f"in {unit}" if unit else "",
+        "decimal comma" if decimal == "," else "",
+        f"thousands separated by {thousands!r}" if thousands else "",
+    ]
+    return ", ".join(filter(None, words))
 
 
 def about_missing(columns: Iterable[Column]) -> list[str]:
     """Missing and unknown cells: how many, where, and what became of them."""
     columns = list(columns)
-    numeric, binary, categorical = (_of_type(columns, name) for name in ("numeric", "binary", "categorical"))
+    numeric, binary, categorical, dates, blocks = (
+        _of_type(columns, name) for name in ("numeric", "binary", "categorical", "date", "block")
+    )
     with_own = [c for c in categorical if MISSING_CATEGORY in c.categories]
     without = [c for c in categorical if MISSING_CATEGORY not in c.categories]
+    median, most_frequent, none = (
+        "filled with the column's median",
+        "filled with the column's most frequent value",
+        "given none of the column's categories",
+    )
     sentences = [
-        _about_cells(numeric, "n_missing", "missing", "filled with the column's median"),
-        _about_cells(binary, "n_missing", "missing", "filled with the column's most frequent value"),
-        _about_cells(binary, "n_unknown", "neither 0 nor 1", "filled with the column's most frequent value"),
+        _about_cells([*numeric, *dates, *blocks], "n_missing", "missing", median),
+        _about_cells([*numeric, *dates], "n_unknown", "text that could not be read", median),
+        _about_cells(binary, "n_missing", "missing", most_frequent),
+        _about_cells(binary, "n_unknown", "neither 0 nor 1", most_frequent),
         _about_cells(with_own, "n_missing", "missing", f"read as the category {MISSING_CATEGORY!r}"),
-        _about_cells(without, "n_missing", "missing", "given none of the column's categories"),
-        _about_cells(categorical, "n_unknown", "of an unknown category", "given none of the column's categories"),
+        _about_cells(without, "n_missing", "missing", none),
+        _about_cells(categorical, "n_unknown", "of an unknown category", none),
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -69,14 +137,18 @@ def about_labels(label_column: str | None, labels: Labels, source: str | None = 
     return [sentence, *(_about_mark(mark, n) for mark, n in marks.items())]
 
 
-def about_dropped(requested: Sequence[str], empty: Sequence[str], index: Sequence[str]) -> list[str]:
-    """Columns that are not in X, and why."""
-    reasons = (
-        (requested, "as requested"),
-        (empty, "because all cells are missing"),
-        (index, "because they are the index that pandas stored"),
-    )
-    return [f"Dropped {reason}: {quoted_list(names)}." for names, reason in reasons if names]
+def about_dropped(dropped: Sequence[Dropped]) -> list[str]:
+    """Columns that are not in X, why, and what to do to use them."""
+    by_reason = {why: [d for d in dropped if d.why == why] for why in WHY_DROPPED}
+    return [_about_reason(why, columns) for why, columns in by_reason.items() if columns]
+
+
+def _about_reason(why: str, columns: Sequence[Dropped]) -> str:
+    what, remedy = WHY_DROPPED[why]
+    names = short_list([f"{d.name!r}" + (f" ({d.detail})" if d.detail else "") for d in columns], 5)
+    first = columns[0].name
+    remedy = remedy.replace("{name}", repr(first)).replace("{file}", repr(f"{first}.npy"))
+    return f"Dropped {'because' if why in ('empty', 'index') else 'as'} {what}: {names}.{' ' * bool(remedy)}{remedy}"
 
 
 def _about_mark(mark: str, n: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from newfound.data.array_reader import NUMPY_SUFFIXES, load_labels, read_array, read_numpy_file
 from newfound.data.catalogue import NAMED
 from newfound.data.dataset import Dataset, align
+from newfound.data.decisions import Choice
 from newfound.data.formats import FORMATS, file_suffix, is_table
 from newfound.data.idx_reader import is_idx, read_idx_images
 from newfound.data.image_reader import read_images
@@ -29,6 +30,8 @@ def read_dataset(
     schema: Schema | None = None,
     categorical: Sequence[str] = (),
     group: str | None = None,
+    numeric: Sequence[str] = (),
+    features: Any = None,
 ) -> Dataset:
     """Read a table, NumPy or IDX file, a folder of images, a data frame, an array, or a published data set by name.
 
@@ -48,25 +51,33 @@ def read_dataset(
         Tables only: columns to read as categories even where they hold numbers.
     group : str or None
         The column that says which person, site or machine a row comes from; no feature. (har has the column subject.)
+    numeric : sequence of str
+        Tables only: columns to read as numbers even where they look like ids, or hold text among the numbers.
+    features : path, array or None
+        Tables only: a matrix with a row for each row of the table, such as embeddings; one block of numbers more.
     """
-    ignore, categorical = _as_names(ignore), _as_names(categorical)
+    ignore, categorical, numeric = _as_names(ignore), _as_names(categorical), _as_names(numeric)
     if _is_table(source):
         if labels is not None:
             raise DataError("Got `labels`, but a table has its labels in a column. Name that column in `label`.")
         if schema is not None:
-            return read_table_like(source, schema, label, id)
-        return read_table(source, label, id, ignore, categorical, group)
-    if label is not None or id is not None or len(ignore) > 0 or len(categorical) > 0:
-        raise DataError(
-            "Got `label`, `id`, `ignore` or `categorical`, but only tables have named columns. "
-            "Use `labels`, or leave these out."
-        )
+            return read_table_like(source, schema, label, id, features)
+        return read_table(source, Choice(label, id, ignore, categorical, numeric, group), features)
+    _check_no_columns(label, id, ignore, categorical, numeric, None if features is None else [features])
     if not isinstance(source, str | PathLike):
         dataset = read_array(source, load_labels(labels), schema=schema)
     else:
         dataset = _read_path(source, labels, schema)
     _check_group(dataset, group)
     return dataset
+
+
+def _check_no_columns(label: str | None, id: str | None, *others: Any) -> None:
+    if label is not None or id is not None or any(other is not None and len(other) > 0 for other in others):
+        raise DataError(
+            "Got `label`, `id`, `ignore`, `categorical`, `numeric` or `features`, but only tables have named columns. "
+            "Use `labels`, or leave these out."
+        )
 
 
 def _read_path(source: str | PathLike, labels: Any, schema: Schema | None) -> Dataset:

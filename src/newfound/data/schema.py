@@ -6,24 +6,63 @@ from typing import Any
 
 from newfound.errors import DataError
 
+
+def _pair(what: str) -> tuple[str, str]:
+    return f"{what} (sin)", f"{what} (cos)"
+
+
 MISSING_CATEGORY = "(missing)"
+DATE_PARTS = {"days": ("days since {start}",), "weekday": _pair("day of week"), "hour": _pair("hour")}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the source and the columns of X it became."""
+    """A column of the source (of a block of numbers: one or more) and the columns of X it became."""
 
     name: str
-    feature_type: str  # "numeric", "binary" or "categorical"
+    feature_type: str  # "numeric", "binary", "categorical", "date" or "block"
     positions: tuple[int, ...] = ()  # in X
     categories: tuple[str, ...] = ()  # one position each
-    fill_value: float | None = None  # what a missing cell becomes
+    fill_value: float | tuple[float, ...] | None = None  # what a missing cell becomes
     n_missing: int = 0
     n_unknown: int = 0  # cells with a value the schema does not know: a new category, or a 2 among zeros and ones
+    allows_text: bool = False  # where it is no number or date, it counts as missing
+    number_format: tuple[str, ...] = ()  # unit, thousands separator and decimal point of numbers that are not plain
+    date_order: str = ""  # as in `dates.ORDERS`
+    start: str = ""  # the first day, from which days are counted
+    parts: tuple[str, ...] = ()  # of dates, as in DATE_PARTS
+    width: int = 0  # of a block that is one column of lists
+    sources: tuple[str, ...] = ()  # of a block that is several columns
+
+    @property
+    def read_from(self) -> tuple[str, ...]:
+        """The columns of the source."""
+        return self.sources or (self.name,)
 
     @property
     def feature_names(self) -> list[str]:
+        if self.feature_type == "block":
+            return list(self.sources) or [f"{self.name}[{i}]" for i in range(self.width)]
+        if self.feature_type == "date":
+            made = (word.format(start=self.start) for part in self.parts for word in DATE_PARTS[part])
+            return [f"{self.name}: {word}" for word in made]
         return [f"{self.name}={category}" for category in self.categories] or [self.name]
+
+    @property
+    def model_type(self) -> str:
+        """What the model is told about its columns of X: "numeric", "binary", or the name of a group of them."""
+        if self.feature_type in ("categorical", "block"):
+            return f"{'numeric' if self.feature_type == 'block' else 'categorical'}:{self.name}"
+        return "numeric" if self.feature_type == "date" else self.feature_type
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A column that is not in X."""
+
+    name: str
+    why: str  # a key of `preprocessing_log.WHY_DROPPED`
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,14 +86,12 @@ class Schema:
 
     @property
     def feature_types(self) -> list[str] | None:
-        """For each column of X "numeric", "binary" or "categorical:<column>"; None where all are numeric."""
-        if all(column.feature_type == "numeric" for column in self.columns):
-            return None
-        return [
-            f"categorical:{column.name}" if column.feature_type == "categorical" else column.feature_type
-            for column in self.columns
-            for _ in column.feature_names
-        ]
+        """For each column of X "numeric", "numeric:<block>", "binary" or "categorical:<column>".
+
+        None where all are numeric and none is in a block.
+        """
+        types = [column.model_type for column in self.columns for _ in column.feature_names]
+        return None if all(feature_type == "numeric" for feature_type in types) else types
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers, for json.dumps."""

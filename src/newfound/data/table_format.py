@@ -21,8 +21,13 @@ class ColumnSelection(NamedTuple):
 
     def as_written(self, written: Sequence[str]) -> list[str]:
         """The selected names as they are written in the file, where they may have spaces around them."""
-        by_name = {name.strip(): name for name in written}
+        by_name = dict(zip(column_names(written), written, strict=True))
         return [by_name[name] for name in self.names]
+
+
+def column_names(written: Sequence[str]) -> list[str]:
+    """Trimmed; a column without a name, as pandas and R write the index, is called by its place."""
+    return [name.strip() or f"column {i}" for i, name in enumerate(written, 1)]
 
 
 class TableFormat(ABC):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from newfound.data.formats import format_of
-from newfound.data.table_format import ColumnSelection
+from newfound.data.table_format import ColumnSelection, column_names
 from newfound.errors import DataError
-from newfound.wording import count, did_you_mean, quoted_list
+from newfound.wording import did_you_mean, quoted_list
 
 
 def open_source(source: Any) -> "TableFile | Frame":
@@ -29,16 +29,17 @@ class TableFile:
             raise DataError(f"There is no file {str(path)!r}. Check the path.")
         if path.stat().st_size == 0:
             raise DataError(f"{self.where} is empty. Give a file with a header and at least one row.")
-        self.names = [name.strip() for name in self.format.column_names(path)]
+        self.names = column_names(self.format.column_names(path))
         check_names(self.names, self.where)
 
     def read(self, selection: ColumnSelection) -> Any:
         """One Arrow table."""
-        return _trimmed(self.format.read(self.path, selection))
+        return self.format.read(self.path, selection).rename_columns(list(selection.names))
 
     def blocks(self, selection: ColumnSelection, rows: int) -> Iterator[Any]:
         """Arrow tables of `rows` rows, the last one shorter, with only a few in memory at any time."""
-        return _regroup(map(_trimmed, self.format.batches(self.path, selection, rows)), rows)
+        batches = self.format.batches(self.path, selection, rows)
+        return regroup((batch.rename_columns(list(selection.names)) for batch in batches), rows)
 
     def row_ids(self) -> np.ndarray | None:
         return None
@@ -55,7 +56,7 @@ class Frame:
         self.is_pandas = hasattr(frame, "iloc")
         self.frame = frame if self.is_pandas else pa.table(frame)
         names = frame.columns if self.is_pandas else self.frame.schema.names
-        self.names = [str(name).strip() for name in names]
+        self.names = column_names([str(name) for name in names])
         check_names(self.names, self.where)
 
     def read(self, selection: ColumnSelection) -> Any:
@@ -74,6 +75,10 @@ class Frame:
                 f"or name it in `ignore` to drop it."
             ) from None
 
+    def blocks(self, selection: ColumnSelection, rows: int) -> Iterator[Any]:
+        """As those of a file; it is all in memory already."""
+        return regroup(iter(self.read(selection).to_batches()), rows)
+
     def row_ids(self) -> np.ndarray | None:
         """The index of a pandas frame."""
         index = self.frame.index if self.is_pandas else None
@@ -81,25 +86,19 @@ class Frame:
 
 
 def check_names(names: Sequence[str], where: str) -> None:
-    """Raise an error where a column has no name, or two have the same."""
-    blank = [i for i, name in enumerate(names, 1) if not name]
-    if blank:
-        raise DataError(
-            f"Column {blank[0]} of {where} has no name ({count(len(blank), 'such column')}). Give every column a name; "
-            f"if it is the index that pandas wrote, write the file again with index=False."
-        )
+    """Raise an error where two columns have the same name."""
     repeated = [name for name, n in Counter(names).items() if n > 1]
     if repeated:
         raise DataError(f"{where} has more than one column named {quoted_list(repeated)}. Give each a different name.")
 
 
-def check_column(name: str, opened: TableFile | Frame, what: str = "column") -> None:
+def check_column(name: str, opened: Any, what: str = "column") -> None:
     """Raise an error where there is no column of that name, and say which ones may have been meant."""
     if name not in opened.names:
         raise DataError(f"There is no {what} {name!r} in {opened.where}. {did_you_mean(name, opened.names)}")
 
 
-def _regroup(batches: Iterator[Any], rows: int) -> Iterator[Any]:
+def regroup(batches: Iterator[Any], rows: int) -> Iterator[Any]:
     import pyarrow as pa
 
     waiting, n_waiting = [], 0
@@ -114,7 +113,3 @@ def _regroup(batches: Iterator[Any], rows: int) -> Iterator[Any]:
         waiting, n_waiting = table.slice(complete).to_batches(), n_waiting - complete
     if n_waiting:
         yield pa.Table.from_batches(waiting)
-
-
-def _trimmed(table: Any) -> Any:
-    return table.rename_columns([name.strip() for name in table.schema.names])

@@ -90,13 +90,14 @@ def check_feature_types(feature_types: Any, n_columns: int) -> None:
     if len(feature_types) != n_columns:
         raise ValueError(
             f"feature_types must name a type for each of the {n_columns} columns of X; got {len(feature_types)} types. "
-            f"Give one of 'numeric', 'binary' or 'categorical:<group>' for every column."
+            f"Give one of 'numeric', 'numeric:<block>', 'binary' or 'categorical:<group>' for every column."
         )
     for feature_type in feature_types:
-        if feature_type not in ("numeric", "binary") and not str(feature_type).startswith("categorical:"):
+        is_named = str(feature_type).startswith(("categorical:", "numeric:"))
+        if feature_type not in ("numeric", "binary") and not is_named:
             raise ValueError(
-                f"feature_types must hold 'numeric', 'binary' or 'categorical:<group>'; got {feature_type!r}. "
-                f"The columns of one one-hot group share the name after 'categorical:'."
+                f"feature_types must hold 'numeric', 'binary', 'numeric:<block>' or 'categorical:<group>'; got "
+                f"{feature_type!r}. The columns of one block or one-hot group share the name after the colon."
             )
 
 

@@ -69,7 +69,9 @@ def decide(
     centre, unit = _scale(columns, is_kept, standardize)
     blocks: Blocks = ()
     if feature_types is not None:
-        blocks = blocks_of_features([t for t, kept in zip(feature_types, is_kept, strict=True) if kept])
+        kept_types = [t for t, kept in zip(feature_types, is_kept, strict=True) if kept]
+        blocks = blocks_of_features(kept_types)
+        unit = _one_unit_in_a_block(unit, kept_types)
         is_numeric = np.isin(np.arange(len(unit)), [i for name, of in blocks if name == "numeric" for i in of])
         centre, unit = np.where(is_numeric, centre, 0.0), np.where(is_numeric, unit, 1.0)
     return Preprocessing(
@@ -89,6 +91,15 @@ def _scale(columns: ColumnStatistics, is_kept: np.ndarray, standardize: bool | s
     return (mean, std) if standardize else (np.zeros_like(mean), np.ones_like(std))
 
 
+def _one_unit_in_a_block(unit: np.ndarray, kept_types: Sequence[str]) -> np.ndarray:
+    """The columns of "numeric:<block>" share the root mean square of their units: distances stay what they are."""
+    shared = unit.copy()
+    for name in {t for t in kept_types if t.startswith("numeric:")}:
+        is_member = np.array([t == name for t in kept_types])
+        shared[is_member] = np.sqrt(np.mean(np.square(unit[is_member])))
+    return shared
+
+
 def _varying(columns: ColumnStatistics, min_std: float) -> np.ndarray:
     is_kept = columns.std > min_std
     if not is_kept.any():
@@ -100,7 +111,7 @@ def _varying(columns: ColumnStatistics, min_std: float) -> np.ndarray:
 
 
 def blocks_of_features(feature_types: Sequence[str]) -> Blocks:
-    """Columns of one type together: "numeric", "binary", and a block for each group named "categorical:…"."""
+    """Columns of one type together: "numeric", "binary", and one for each group "categorical:…" and "numeric:…"."""
     names = sorted(set(feature_types))
     return tuple((name.partition(":")[0], tuple(i for i, t in enumerate(feature_types) if t == name)) for name in names)
 

@@ -21,6 +21,7 @@ def content_of(run: Run) -> ReportContent:
         **{name: about[name] for name in (*AS_STORED, "log", "settings", "command")},
         run=run.name,
         discovered=run.discovered,
+        flags=tuple(about["flags"]),
         selection=about.get("selection"),
         model=about["model_title"],
         kind=schema.kind,

@@ -106,6 +106,7 @@ class ReportContent:
     versions: dict[str, str]
     command: str  # to repeat the run
     disagreements: list[Disagreement] = field(default_factory=list)  # the surest of them
+    flags: tuple[str, ...] = ()  # what a person should look at before believing the answer
     selection: dict[str, Any] | None = None  # whether labels look selected at random
     calibration: Calibration | None = None
     audit: Audit | None = None  # whether there are classes that nobody labelled

@@ -12,9 +12,9 @@ from newfound.runs.class_summaries import ClassSummary
 from newfound.runs.discovered import Discovered, headline, sentences
 from newfound.runs.folder import Run, check_out, open_run
 from newfound.runs.given_labels import GivenLabels, labels_since, read_given
+from newfound.runs.labelled import Wanted, predict_file
 from newfound.runs.listener import Listener
 from newfound.runs.new_run import fit_run
-from newfound.runs.predictions import predict_file
 from newfound.runs.refit_run import refit_run
 from newfound.runs.scoring import evaluate_file, evaluate_run, which_is_which
 from newfound.runs.suggestion_files import source_columns, suggest_for, suggestion_table
@@ -32,6 +32,7 @@ __all__ = [
     "Origin",
     "Run",
     "RunAnswer",
+    "Wanted",
     "act_on",
     "answer",
     "caught_up",

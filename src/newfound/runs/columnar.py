@@ -25,10 +25,14 @@ def as_arrow(columns: Columns) -> "pa.Table":
 
 
 def parquet_bytes(columns: Columns, compression: str = "snappy") -> bytes:
+    return table_bytes(as_arrow(columns), compression)
+
+
+def table_bytes(table: "pa.Table", compression: str = "snappy") -> bytes:
     import pyarrow.parquet as pq
 
     content = io.BytesIO()
-    pq.write_table(as_arrow(columns), content, compression=compression)
+    pq.write_table(table, content, compression=compression)
     return content.getvalue()
 
 

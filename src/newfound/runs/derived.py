@@ -21,6 +21,7 @@ from newfound.runs.columnar import Columns, csv_bytes, parquet_bytes, tensor_byt
 from newfound.runs.discovered import discovered_columns, summarise_discovery
 from newfound.runs.examples import choose_examples
 from newfound.runs.folder import DESCRIPTION, DESCRIPTIONS, Run, open_run
+from newfound.runs.labelled import labelled_file
 from newfound.runs.latent_map import LATENT_MAP
 from newfound.runs.predictions import answer_table, disagreements
 from newfound.runs.scoring import validation_calibration
@@ -63,6 +64,7 @@ def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dic
     return {
         "predictions.parquet": parquet_bytes(table),
         "predictions.csv": csv_bytes(table),
+        **labelled_file(rows.own, table, model.fitted_.classes),
         "disagreements.csv": csv_bytes({name: column[differ] for name, column in table.items()}),
         "classes.json": classes.encode(),
         DESCRIPTIONS: descriptions_json(described).encode(),

@@ -7,11 +7,13 @@
     changes.json         of a refit: what is different from the run before, and which labels were corrected
     predictions.parquet  every row: id, class, probability, P(new), component, entropy, observed label, its class as it
                          was discovered, and whether that is sure; also as CSV
+    labelled.csv         the user's own columns, unchanged, and the answer beside them; .parquet where they came so
     disagreements.csv    rows whose observed label is not the predicted class; the label itself is never changed
     history.parquet      every term of the objective over time
     examples.safetensors the rows that the report shows, and the latent map
     descriptions.json    what each class is: what sets it apart, a rule, hints, a name to suggest
     rows.parquet         the rows that were fitted on, so that an act does not need the source again
+    own.parquet          the user's own columns, or of CSV the lines as they were written; missing where there are none
     acts.jsonl           what a person decided about the classes, act by act; missing where nothing was
     report.html
 

@@ -61,10 +61,12 @@ def as_dataset(run: Run, labels: np.ndarray) -> tuple[Dataset, Labels | None]:
         image_shape=schema.image_shape,
         columns=list(schema.columns),
         log=run.description["log"],
+        flags=run.description["flags"],
         groups=rows.groups,
         label_column=schema.label_column,
         id_column=schema.id_column,
         dropped=list(schema.dropped),
+        source=rows.own,
     )
     return dataset, None if truth is None else seen
 

@@ -37,9 +37,9 @@ def evaluate_run(run: Run) -> Evaluation | None:
     return evaluate_answers(table, truth, run.class_map) if (truth != "").any() else None
 
 
-def evaluate_file(run: Run, source: str, label: str | None = None) -> Evaluation:
+def evaluate_file(run: Run, source: str, label: str | None = None, features: str | None = None) -> Evaluation:
     """Compare the predictions for a file, or for a named set's test part, with its labels."""
-    batches = list(predict_batches(run, source, label))
+    batches = list(predict_batches(run, source, label, features=features))
     table = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0] if name != "row_id"}
     if not (table["observed_label"] != "").any():
         column = label or run.schema.label_column

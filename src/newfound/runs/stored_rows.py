@@ -1,16 +1,20 @@
 """The rows of a run as they were fitted on, so that whatever a person decides later, the source is not needed again."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from newfound.data import Dataset
+from newfound.data import Dataset, own_table
 from newfound.inference import component_probabilities
 from newfound.labels import Labels
-from newfound.runs.columnar import Columns, parquet_bytes, read_parquet
+from newfound.runs.columnar import Columns, parquet_bytes, read_parquet, table_bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROWS = "rows.parquet"
+OWN = "own.parquet"
 
 
 class StoredRows(NamedTuple):
@@ -22,6 +26,7 @@ class StoredRows(NamedTuple):
     q: np.ndarray  # (rows, components): q(y | x)^(1/T) in single precision, not normed
     truth: np.ndarray | None = None  # the label in the source, where some were hidden on purpose
     groups: np.ndarray | None = None  # the person, site or machine, where that was told
+    own: "pa.Table | None" = None  # the user's own columns, unchanged; None where there are none
 
 
 def rows_of_fit(model: Any, dataset: Dataset, observed: Labels | None) -> StoredRows:
@@ -34,13 +39,19 @@ def rows_of_fit(model: Any, dataset: Dataset, observed: Labels | None) -> Stored
         q=fitted.infer(component_probabilities, dataset.X, fitted.temperature),
         truth=None if observed is None else dataset.labels.names,
         groups=None if dataset.groups is None else dataset.groups.astype(str),
+        own=None if dataset.source is None else own_table(dataset.source, len(dataset)),
     )
 
 
 def write_rows(folder: Path, rows: StoredRows) -> None:
-    columns: Columns = {name: array for name, array in rows._asdict().items() if array is not None}
+    columns: Columns = {n: array for n, array in rows._asdict().items() if array is not None and n != "own"}
     (folder / ROWS).write_bytes(parquet_bytes(columns, compression="zstd"))
+    if rows.own is not None:
+        (folder / OWN).write_bytes(table_bytes(rows.own, compression="zstd"))
 
 
 def read_rows(folder: Path) -> StoredRows:
-    return StoredRows(**read_parquet(folder / ROWS))
+    import pyarrow.parquet as pq
+
+    own = pq.read_table(folder / OWN) if (folder / OWN).is_file() else None
+    return StoredRows(**read_parquet(folder / ROWS), own=own)

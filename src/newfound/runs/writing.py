@@ -96,4 +96,5 @@ def _describe(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:
         "fingerprint": dataset.fingerprint(),
         "schema": dataset.schema.to_json(),
         "log": dataset.log,
+        "flags": dataset.flags,
     }
