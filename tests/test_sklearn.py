@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, with default settings; of SSVAE, the same class with another model, they are slow tests."""
+"""scikit-learn's own checks, with default settings; SSVAE is the same class with another model: slow tests."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
