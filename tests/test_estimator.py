@@ -12,7 +12,7 @@ from newfound import GMDGM, SSVAE, Config
 from newfound.estimator import estimator_of
 from newfound.evaluation import evaluate
 from newfound.models import MODELS
-from newfound.training import Termination
+from newfound.trained import Termination
 
 
 @pytest.fixture(scope="module")

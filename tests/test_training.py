@@ -13,7 +13,8 @@ from newfound.labels import UNLABELLED
 from newfound.models import MODELS, Architecture, log_prior
 from newfound.models.randomness import key_of
 from newfound.preprocessing import Scaling
-from newfound.training import Termination, TrainingData, TrainingSettings, loop, train
+from newfound.trained import Termination
+from newfound.training import TrainingData, TrainingSettings, loop, train
 from newfound.training.batches import BatchStream, ShuffledStream, make_chunk, prefetch
 from newfound.training.phases import LatentPosterior, _in_components, component_init, has_pu_term
 

@@ -11,8 +11,9 @@ from newfound.discovery.class_tree import grow_tree
 from newfound.fitted import Fitted
 from newfound.models import MODELS, Architecture
 from newfound.models.randomness import key_of
+from newfound.models.weights import weights_of
 from newfound.preprocessing import Preprocessing, Scaling
-from newfound.training import RestartResult, Termination
+from newfound.trained import RestartResult, Termination
 
 KNOWN = {"text": np.array(["ape", "bee", "new-2"]), "numbers": np.array([3, 7, 8])}  # one is called like an id
 
@@ -52,4 +53,4 @@ def fitted_by_hand(kind, n_known, n_fragments, n_new, seed, n_rows=60, has_tree=
 def network(n_components):
     architecture = Architecture("gmdgm", 2, n_components, 1, (2,), "gaussian")
     model = MODELS["gmdgm"].init(key_of(0), architecture, jnp.zeros(n_components), jnp.float32(1))
-    return architecture, RestartResult(0, model, Termination.MAX_EPOCHS, 0.0, 0, {"elbo": np.zeros(1)})
+    return architecture, RestartResult(0, weights_of(model), Termination.MAX_EPOCHS, 0.0, 0, {"elbo": np.zeros(1)})
