@@ -1,5 +1,6 @@
 """A model and its arrays by name: what training leaves, what is stored, and what `inference` reads."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +11,7 @@ from newfound.models.base import DeepGenerativeModel
 from newfound.models.randomness import key_of
 
 
-def weights_of(model: DeepGenerativeModel) -> dict[str, np.ndarray]:
+def weights_of(model: eqx.Module) -> dict[str, np.ndarray]:
     """Every array by its place in the model, such as ".classifier.input_kernels[0]"."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(model)
     return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
