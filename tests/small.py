@@ -1,5 +1,7 @@
 """Data and settings that are small: one of each, for all tests."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,18 @@ SETTINGS: dict[str, Any] = {
     "random_state": 0,
     "verbose": False,
 }
+
+
+def imported_by(code: str, *arguments: object, cwd: Any = None) -> set[str]:
+    """Which modules a fresh process has imported when it has run this."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code + "\nimport sys; print(*sys.modules)", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split())
 
 
 def quick(**changes: Any) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 import logging
 import pickle
-import subprocess
-import sys
 import tracemalloc
 from dataclasses import replace
 from itertools import product
@@ -13,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import BLOCKS, CASES, D_X, Case, K
-from small import blobs, quick, some_labels
+from small import blobs, imported_by, quick, some_labels
 
 from newfound import GMDGM, decoding, inference, load, load_predictor
 from newfound.inference import Inference, Perceptron, Posterior, normed
@@ -169,17 +167,6 @@ def test_nothing_is_compiled_to_predict(fitted, saved, caplog):
             model.score(fitted[1], np.zeros(len(fitted[1]), int))
             model.sample(2)
         assert not [record for record in caplog.records if "Compiling" in record.getMessage()]
-
-
-def imported_by(code: str, *arguments: object) -> set[str]:
-    """Which modules a fresh process has imported when it has run this."""
-    printed = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code + "\nimport sys; print(*sys.modules)", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(printed.stdout.splitlines()[-1].split())
 
 
 def test_a_saved_model_answers_without_jax(saved, fitted):
