@@ -79,6 +79,7 @@ def ways(folder: Path) -> dict[str, Run]:
     from newfound.runs import Wanted, open_run, predict_file
 
     run, table, out = open_run(folder / "run"), folder / "many.parquet", folder / "out.parquet"
+    only_answers = Wanted(False, ANSWER)
     of = run.model.fitted_.inference
     rows = np.zeros((8_192, PARQUET_COLUMNS), np.float32)
     n_blocks = pq.ParquetFile(table).metadata.num_rows // len(rows)
@@ -93,9 +94,7 @@ def ways(folder: Path) -> dict[str, Run]:
         SCAN: lambda: [None for _ in pq.ParquetFile(table).iter_batches(32_768)],
         "pyarrow: read and write": copy,
         "the network alone, rows in memory": lambda: [of.component_probabilities(rows) for _ in range(n_blocks)],
-        "newfound predict, the answer's columns": lambda: predict_file(
-            run, str(table), out, wanted=Wanted(False, ANSWER)
-        ),
+        "newfound predict, the answer's columns": lambda: predict_file(run, str(table), out, wanted=only_answers),
         "newfound predict, all columns": lambda: predict_file(run, str(table), out),
     }
 

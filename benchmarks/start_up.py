@@ -1,4 +1,4 @@
-"""Seconds to start: imports, the command line, a saved model, the first steps of a fit with an empty cache and a full one.
+"""Seconds to start: imports, the command line, a saved model, the first steps of a fit (cache empty and full).
 
     taskset -c 0 python benchmarks/start_up.py [--without-fit]
 

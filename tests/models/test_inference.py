@@ -49,6 +49,8 @@ def test_the_posterior_is_that_of_the_model(case):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_generated_rows_are_those_of_the_model(case):
     model, architecture, rng = case.build(), shape_of(case), np.random.RandomState(0)
+    if not decoding.is_known(architecture):
+        pytest.skip("it generates by its own equations, in JAX")
     components, epsilon = rng.randint(K, size=40), rng.standard_normal((40, 3)).astype("f4")
     ys = np.eye(K, dtype="f4")[components]
 
@@ -67,11 +69,10 @@ def test_generated_rows_are_those_of_the_model(case):
     np.testing.assert_allclose(drawn.std(axis=0), draws.std(axis=0), atol=0.15)
 
 
-def test_whatever_is_in_a_registry_is_known_here():
-    """A model that were not, would predict all the same, and generate in JAX."""
+def test_what_is_known_here_is_in_the_registries():
     assert set(inference.ACTIVATIONS) == set(ACTIVATIONS)
-    assert set(decoding.P_Z) == set(MODELS)
-    assert {*decoding.FEATURE_TYPES, "mixed"} == set(LIKELIHOODS)
+    assert set(decoding.P_Z) <= set(MODELS)
+    assert {*decoding.FEATURE_TYPES, "mixed"} <= set(LIKELIHOODS)
     assert decoding.GAUSSIAN_FLOOR == LearnedGaussian.FLOOR
 
 
