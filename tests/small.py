@@ -8,6 +8,7 @@ import numpy as np
 
 from newfound.config import NAMES, Config
 from newfound.labels import UNLABELLED
+from newfound.preprocessing import Preprocessing, Scaling
 
 SETTINGS: dict[str, Any] = {
     "hidden_layer_sizes": (16, 16),
@@ -30,6 +31,22 @@ def imported_by(code: str, *arguments: object, cwd: Any = None) -> set[str]:
     )
     assert done.returncode == 0, done.stderr
     return set(done.stdout.splitlines()[-1].split())
+
+
+def unscaled(is_kept: np.ndarray, scaling: Scaling) -> Preprocessing:
+    """Columns as they are, but for what `scaling` does."""
+    n, nothing = int(is_kept.sum()), np.zeros(int(is_kept.sum()))
+    fences = np.array([[-np.inf], [np.inf]]).repeat(n, axis=1)
+    return Preprocessing(
+        is_kept=is_kept,
+        fill_value=np.zeros(len(is_kept)),
+        centre=nothing,
+        unit=nothing + 1,
+        fences=fences,
+        scaling=scaling,
+        spread=1.0,
+        is_scaled=nothing > 0,
+    )
 
 
 def quick(**changes: Any) -> dict[str, Any]:

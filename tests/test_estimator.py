@@ -209,6 +209,7 @@ def test_every_model_of_the_registry_has_an_estimator(monkeypatch):
     X, truth = blobs()
     model = estimator_of("another")(n_new=2, **quick(max_epochs=1)).fit(X, some_labels(truth))
     assert model.predict(X).shape == (len(X),)
+    assert model.sample(3, random_state=0).shape == (3, X.shape[1])  # by its own equations
     with pytest.raises(ValueError, match="model must be 'gmdgm' or 'ssvae'"):
         estimator_of("gan")
 

@@ -26,6 +26,8 @@ from newfound.preprocessing import as_rows, check_finite, check_groups, check_nu
 from newfound.processes import refuse_fork
 from newfound.storage import load_fitted, save_fitted
 
+DTYPES = [np.float64, np.float32, np.uint8]  # of X, as it is or as the first of them
+
 
 class DeepGenerativeClassifier(
     LabellingLoop,
@@ -167,7 +169,7 @@ class DeepGenerativeClassifier(
             return X
         check_shape(X)
         check_numeric(X)
-        X = validate_data(self, readable(X), reset=reset, dtype=[np.float32, np.uint8], ensure_all_finite=False)
+        X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 

@@ -7,13 +7,13 @@ import numpy as np
 from newfound.fitted import Fitted
 
 
-def check_fitted(model: Any, attribute: str = "fitted_", message: str | None = None) -> None:
-    """Refuse a model without this attribute, as scikit-learn does; a look costs nothing where it is there."""
-    if attribute in vars(model):
+def check_fitted(model: Any) -> None:
+    """Refuse a model that is not, as scikit-learn does; a look costs nothing where it is."""
+    if "fitted_" in vars(model):
         return
     from sklearn.utils.validation import check_is_fitted
 
-    check_is_fitted(model, attribute, **({} if message is None else {"msg": message}))
+    check_is_fitted(model, "fitted_")
 
 
 class FittedAttributes:

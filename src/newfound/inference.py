@@ -138,7 +138,7 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What is asked of a posterior about a user's rows, float32 or uint8, as many as there are."""
+    """What is asked of a posterior about a user's rows, floats or bytes, as many as there are."""
 
     posterior: Posterior
     preprocessing: Preprocessing

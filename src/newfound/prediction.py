@@ -36,7 +36,9 @@ class PredictsRows(FittedAttributes):
         `newfound_class`, `newfound_probability` of that class, `newfound_p_new` and `newfound_is_new`. Columns that
         were not fitted on, such as ids, may be there and are carried along.
         """
-        check_fitted(self, "feature_names_in_", NEEDS_NAMES)
+        check_fitted(self)
+        if not hasattr(self, "feature_names_in_"):
+            raise ValueError(NEEDS_NAMES)
         decision = Decision(abstain, known_only, new_threshold)
         decision.check(self._classes)
         of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_))
@@ -68,5 +70,5 @@ class PredictsRows(FittedAttributes):
         return self.fitted_.inference.latent_means(self._read_rows(X))
 
     def _read_rows(self, X: Any) -> np.ndarray:
-        """Rows in float32 or uint8, checked."""
+        """Rows in floats or bytes, checked."""
         raise NotImplementedError

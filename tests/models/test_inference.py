@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import BLOCKS, CASES, D_X, Case, K
-from small import blobs, imported_by, quick, some_labels
+from small import blobs, imported_by, quick, some_labels, unscaled
 
 from newfound import GMDGM, decoding, inference, load, load_predictor
 from newfound.inference import Inference, Perceptron, Posterior, normed
@@ -20,7 +20,7 @@ from newfound.models.likelihoods import LIKELIHOODS, LearnedGaussian
 from newfound.models.networks import ACTIVATIONS, Mlp
 from newfound.models.randomness import key_of
 from newfound.models.weights import model_of, weights_of
-from newfound.preprocessing import Preprocessing, Scaling
+from newfound.preprocessing import Scaling
 
 HEAVY = ("jax", "equinox", "optax")
 
@@ -94,7 +94,7 @@ def log_q_y(model, x):
 def by_hand(shift, scale, is_kept) -> tuple[Inference, object]:
     case = CASES[0]
     scaling = Scaling(np.float32(shift) * np.ones(D_X, "f4"), np.float32(scale) * np.ones(D_X, "f4"))
-    preprocessing = Preprocessing(is_kept, np.zeros(len(is_kept)), scaling, 1.0)
+    preprocessing = unscaled(is_kept, scaling)
     return Inference(Posterior.of(shape_of(case), weights_of(case.build())), preprocessing), case.build()
 
 

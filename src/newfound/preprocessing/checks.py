@@ -65,8 +65,8 @@ def check_groups(groups: Any, n_rows: int) -> np.ndarray:
 
 
 def as_rows(X: np.ndarray) -> np.ndarray:
-    """An array of numbers in a dtype that models read, uint8 or float32; itself where it is of one."""
-    return X if X.dtype == np.uint8 else X.astype(np.float32, copy=False)
+    """An array of numbers in a dtype that models read, uint8 or floating; itself where it is of one."""
+    return X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64)
 
 
 def check_finite(X: np.ndarray, names: np.ndarray | None) -> None:
