@@ -22,6 +22,7 @@ from newfound.discovery import ClassTree, Evidence, Selection
 from newfound.files import replace_file
 from newfound.fitted import Fitted
 from newfound.models import Architecture
+from newfound.models.shapes import posterior_shapes
 from newfound.preprocessing import Preprocessing, Scaling
 from newfound.trained import RestartResult, Termination
 
@@ -55,7 +56,7 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         preprocessing=_preprocessing(tensors, architecture),
         architecture=architecture,
         restarts=tuple(
-            _restart_from_json(restart, _weights(tensors, f"restart-{i}"))
+            _restart_from_json(restart, _weights(architecture, tensors, f"restart-{i}", folder))
             for i, restart in enumerate(description["restarts"])
         ),
         best_restart=description["best_restart"],
@@ -244,6 +245,16 @@ def _restart_from_json(stored: dict[str, Any], weights: dict[str, np.ndarray]) -
     )
 
 
-def _weights(tensors: dict[str, np.ndarray], restart: str) -> dict[str, np.ndarray]:
+def _weights(
+    architecture: Architecture, tensors: dict[str, np.ndarray], restart: str, folder: Path
+) -> dict[str, np.ndarray]:
     """Of one restart: its arrays by the names that they have in the model, which begin with a point."""
-    return {name.removeprefix(restart): array for name, array in tensors.items() if name.startswith(f"{restart}.")}
+    weights = {name.removeprefix(restart): array for name, array in tensors.items() if name.startswith(f"{restart}.")}
+    for name, shape in posterior_shapes(architecture).items():
+        if name not in weights or weights[name].shape != shape:
+            got = weights[name].shape if name in weights else "nothing"
+            raise ValueError(
+                f"{str(folder)!r} is damaged: {restart}{name} must have the shape {shape}; got {got}. "
+                f"Save the model again."
+            )
+    return weights

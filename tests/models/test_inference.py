@@ -19,6 +19,7 @@ from newfound.models import MODELS, Architecture
 from newfound.models.likelihoods import LIKELIHOODS, LearnedGaussian
 from newfound.models.networks import ACTIVATIONS, Mlp
 from newfound.models.randomness import key_of
+from newfound.models.shapes import posterior_shapes
 from newfound.models.weights import model_of, weights_of
 from newfound.preprocessing import Scaling
 
@@ -34,6 +35,8 @@ def test_the_posterior_is_that_of_the_model(case):
     model = case.build()
     x = np.random.default_rng(0).standard_normal((50, D_X)).astype("f4")
     posterior = Posterior.of(shape_of(case), weights_of(model))
+    shapes = {name: array.shape for name, array in weights_of(model).items()}
+    assert posterior_shapes(shape_of(case)).items() <= shapes.items()
 
     @jax.jit
     @jax.vmap
