@@ -24,7 +24,7 @@ ANSWER = ["newfound_class", "newfound_probability", "newfound_p_new", "newfound_
 
 
 def measure(rounds: int = 9, parquet_rows: int = PARQUET_ROWS) -> dict[str, Any]:
-    return {"arrays": of_arrays(rounds), "parquet": of_parquet(parquet_rows)}
+    return {"arrays": of_arrays(rounds), "parquet": of_parquet(parquet_rows, max(rounds // 3, 1))}
 
 
 def of_arrays(rounds: int) -> dict[str, dict[str, float]]:
@@ -55,7 +55,7 @@ def of_arrays(rounds: int) -> dict[str, dict[str, float]]:
     return results
 
 
-def of_parquet(n_rows: int, rounds: int = 3) -> dict[str, float]:
+def of_parquet(n_rows: int, rounds: int) -> dict[str, float]:
     """CPU seconds of `newfound predict`, of the least that it could take, and of what pyarrow does with the file."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -113,4 +113,6 @@ def make_table(path: Path, n_rows: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=PARQUET_ROWS, help="of the Parquet file")
-    measure(parquet_rows=parser.parse_args().rows)
+    parser.add_argument("--rounds", type=int, default=9)
+    arguments = parser.parse_args()
+    measure(arguments.rounds, arguments.rows)

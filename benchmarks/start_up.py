@@ -108,4 +108,6 @@ def first_steps(rounds: int) -> dict[str, float]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--without-fit", action="store_true", help="only imports, commands and saved models")
-    measure(with_fit=not parser.parse_args().without_fit)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    measure(arguments.rounds, with_fit=not arguments.without_fit)

@@ -41,7 +41,7 @@ class PredictsRows(FittedAttributes):
             raise ValueError(NEEDS_NAMES)
         decision = Decision(abstain, known_only, new_threshold)
         decision.check(self._classes)
-        of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_))
+        of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_.tolist()))
         return with_columns(frame, answer_columns(self._classes, self._classes.answer(of_components, decision)))
 
     def predict_proba(self, X: Any) -> np.ndarray:

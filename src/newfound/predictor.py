@@ -32,8 +32,9 @@ class Predictor(PredictsRows):
         names = self.fitted_.feature_names
         check_shape(X)
         if is_frame(X):
+            X = X if names is None else select_columns(X, names)
             check_numeric(X)
-            X = values_of(X if names is None else select_columns(X, names))
+            X = values_of(X)
         rows = np.asarray(X)
         check_numeric(rows)
         if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:

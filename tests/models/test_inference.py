@@ -9,6 +9,7 @@ from itertools import product
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from cases import BLOCKS, CASES, D_X, Case, K
 from small import blobs, imported_by, quick, some_labels, unscaled
@@ -21,6 +22,7 @@ from newfound.models.networks import ACTIVATIONS, Mlp
 from newfound.models.randomness import key_of
 from newfound.models.shapes import posterior_shapes
 from newfound.models.weights import model_of, weights_of
+from newfound.predictor import Predictor
 from newfound.preprocessing import Scaling
 
 HEAVY = ("jax", "equinox", "optax")
@@ -153,6 +155,24 @@ def test_estimator_loaded_estimator_and_predictor_give_the_same_bits(fitted, sav
     expected = getattr(model, method)(X)
     for other in (load(saved), load_predictor(saved), pickle.loads(pickle.dumps(load_predictor(saved)))):
         np.testing.assert_array_equal(getattr(other, method)(X), expected)
+
+
+def test_a_predictor_finds_columns_by_name_and_refuses_what_does_not_fit(fitted):
+    model, X = fitted
+    predictor = Predictor(replace(model.fitted_, feature_names=tuple("abcde")))
+    frame = pd.DataFrame(X, columns=list("abcde"))[list("edcba")].assign(id="row")
+    np.testing.assert_array_equal(predictor.predict_proba(frame), model.predict_proba(X))
+    assert [*predictor.predict_frame(frame).columns][:6] == [*"edcba", "id"]
+    for rows, message in (
+        (frame.drop(columns="a"), "has no column 'a'"),
+        (frame.assign(a="text"), "numbers only, got text in column 'a'"),
+        (X[:, :3], r"X must have 5 columns, as in fit; got shape \(120, 3\)"),
+        (X * np.nan, "contains NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            predictor.predict(rows)
+    with pytest.raises(ValueError, match="predict_frame needs a model that was fitted on a data frame"):
+        Predictor(model.fitted_).predict_frame(frame)
 
 
 def test_the_networks_answers_are_the_models(fitted):
