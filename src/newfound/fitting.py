@@ -274,8 +274,8 @@ def _warn_of_wild_cells(X: np.ndarray, preprocessing: Preprocessing) -> None:
     low, high = preprocessing.fences[:, worst]
     warnings.warn(
         f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far away from nearly "
-        f"all others and count like the nearest value that does not: most of them in column {column}, where values from "
-        f"{low:.4g} to {high:.4g} are taken as they are.",
+        f"all others and count like the nearest value that does not: most of them in column {column}, where values "
+        f"from {low:.4g} to {high:.4g} are taken as they are.",
         stacklevel=5,
     )
 
