@@ -261,9 +261,7 @@ def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters) -> Preprocessi
     min_std = p.config.optimisation.min_std
     unit_interval = LIKELIHOODS[likelihood].needs_unit_interval
     is_image = p.image_shape is not None
-    preprocessing = decide(
-        X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval, is_image=is_image
-    )
+    preprocessing = decide(X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval, is_image=is_image)
     n_dropped = int((~preprocessing.is_kept).sum())
     if n_dropped and X.dtype != np.uint8:  # the blank border of images is no news
         warnings.warn(
@@ -283,9 +281,9 @@ def _warn_of_wild_cells(X: np.ndarray, preprocessing: Preprocessing) -> None:
     column = int(np.flatnonzero(preprocessing.is_kept)[worst])
     low, high = preprocessing.fences[:, worst]
     warnings.warn(
-        f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far away from nearly all "
-        f"others and count like the nearest value that does not: most of them in column {column}, where values from "
-        f"{low:.4g} to {high:.4g} are taken as they are.",
+        f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far away from nearly "
+        f"all others and count like the nearest value that does not: most of them in column {column}, where values "
+        f"from {low:.4g} to {high:.4g} are taken as they are.",
         stacklevel=5,
     )
 
