@@ -260,24 +260,30 @@ def test_a_table_is_fitted_without_any_option(tmp_path, name):
 # ---- tables of others ------------------------------------------------------------------------------------------------
 
 
+def half_of(labels):
+    """Labels of half the rows, picked at random. (Every other penguin would be one sex only.)"""
+    is_kept = np.random.default_rng(0).random(len(labels)) < 0.5
+    return [label if kept else "" for label, kept in zip(labels, is_kept, strict=True)]
+
+
 def published(folder, name):
-    """A table of scikit-learn as its frame is written, every other label left out; its file and true classes."""
+    """A table of scikit-learn as its frame is written, half of the labels left out; its file and true classes."""
     import sklearn.datasets
 
     frame = getattr(sklearn.datasets, f"load_{name}")(as_frame=True).frame
     truth = frame["target"].astype(str).tolist()
-    frame["target"] = [label if i % 2 else "" for i, label in enumerate(truth)]
+    frame["target"] = half_of(truth)
     frame.to_csv(folder / "t.csv", index=False)
     return "t.csv", "target", truth
 
 
 def penguins(folder):
-    """As the package gives them, every other label left out."""
+    """As the package gives them, half of the labels left out."""
     from palmerpenguins import load_penguins
 
     frame = load_penguins()
     truth = frame["species"].tolist()
-    frame["species"] = [label if i % 2 else None for i, label in enumerate(truth)]
+    frame["species"] = half_of(truth)
     frame.to_csv(folder / "penguins.csv", index=False)
     return "penguins.csv", "species", truth
 
@@ -294,7 +300,7 @@ def census(folder, n=400):
         "sex": rng.choice(["Male", "Female"], n),
         "capital-gain": np.where(rich & (rng.random(n) < 0.3), rng.integers(1000, 99_999, n), 0),
         "hours-per-week": np.where(rich, rng.integers(42, 60, n), rng.integers(20, 41, n)),
-        "income": np.where(rng.random(n) < 0.5, np.where(rich, ">50K", "<=50K"), ""),
+        "income": half_of(np.where(rich, ">50K", "<=50K")),
     }
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     write_csv(folder / "census.csv", rows)
