@@ -144,7 +144,7 @@ def test_a_notebook_shows_what_each_parameter_means(estimator):
         pytest.skip("this scikit-learn shows no documentation of parameters")
     told = re.findall(r'param-doc-description"[^>]*>(.*?)</span>', page, re.DOTALL)
     names = [text.strip().partition(":")[0] for text in told]
-    assert names == list(estimator().get_params())
+    assert sorted(names) == sorted(estimator().get_params())
     assert any("How many new classes there are." in text for text in told)
     assert "http" not in "".join(re.findall('href="([^"]*)"', page))
 
@@ -206,7 +206,8 @@ def test_answers_do_not_depend_on_the_rows_beside(fitted):
     model, X, _ = fitted
     many = np.tile(X, (10, 1))  # more than one batch
     np.testing.assert_array_equal(model.predict_proba(many)[: len(X)], model.predict_proba(X))
-    np.testing.assert_array_equal(model.predict_proba(X[5:6]), model.predict_proba(X)[5:6])
+    one = model.predict_proba(X[5:6])  # a product of one row is summed in another order
+    np.testing.assert_allclose(one, model.predict_proba(X)[5:6], atol=1e-6)
 
 
 def test_where_every_row_has_a_label_nothing_is_new():
