@@ -210,8 +210,10 @@ class GMDGM(DeepGenerativeClassifier):
         only 0 and 1, else "gaussian", which learns a standard deviation for each column. Where feature_types are
         given, each column has the likelihood of its own type instead.
     standardize : bool, "min-max" or "auto"
-        Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1. "auto" does so unless all of X
-        lies within -1..1. "min-max" brings every column to 0..1 instead, for either likelihood.
+        Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1, so that units do not matter.
+        "auto" does so, except for images, whose pixels are in one unit, and bytes. "min-max" brings every column to 0..1
+        instead, for either likelihood. Cells that lie far away from nearly all others count like the nearest value that
+        does not, and a warning names their column.
     feature_types : sequence of str or None
         For tables of mixed columns, the type of each: "numeric" (Gaussian), "numeric:<block>" for columns on one scale,
         such as an embedding, "binary" (Bernoulli), or "categorical:<group>" for the columns of a one-hot group. None is
