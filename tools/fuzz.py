@@ -16,7 +16,6 @@ import mmap
 import os
 import platform
 import resource
-import shutil
 import signal
 import struct
 import subprocess
@@ -278,7 +277,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run")
-    running.add_argument("--inputs", type=int, default=1_000_000, help="over all readers, those of earlier runs included")
+    running.add_argument(
+        "--inputs", type=int, default=1_000_000, help="over all readers, those of earlier runs included"
+    )
     running.add_argument("--seconds", type=float, default=float("inf"))
     running.add_argument("--only", nargs="*", help="targets")
     running.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "newfound-fuzz")

@@ -39,6 +39,13 @@ def fuzz(name: str, one_input: Callable[[bytes], None], corpus: Path, n: int, se
             return atheris.Mutate(data, max_size)
         return mutated(kind, data, first, rng, max_size)
 
-    options = [f"-runs={n}", f"-seed={seed}", f"-max_len={at_most}", "-timeout=1000000", "-rss_limit_mb=0", "-verbosity=0"]
+    options = [
+        f"-runs={n}",
+        f"-seed={seed}",
+        f"-max_len={at_most}",
+        "-timeout=1000000",
+        "-rss_limit_mb=0",
+        "-verbosity=0",
+    ]
     atheris.Setup(["fuzz", *options, "-len_control=0", str(corpus)], one_input, custom_mutator=mutate)
     atheris.Fuzz()

@@ -20,8 +20,40 @@ TOKENS = (
     *(b"__index_level_0__", b"species", b"label", b"--label", b"--json", b"[1, 2]", b"../../x", b"a" * 5_000),
 )
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, 1, -1, 2**31, 2**63 - 1, 2**63, 2**64, 10**10, 10**30, -(2**63) - 1, 1.5, 1e30, 2e30, 1e300),
-    *({"~": "nan"}, {"~": "inf"}, {"~": "-inf"}, "", "x", "-1", "nan", "auto", "../x", "a" * 1_000, "\ud800", "\0", "²"),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2**31,
+        2**63 - 1,
+        2**63,
+        2**64,
+        10**10,
+        10**30,
+        -(2**63) - 1,
+        1.5,
+        1e30,
+        2e30,
+        1e300,
+    ),
+    *(
+        {"~": "nan"},
+        {"~": "inf"},
+        {"~": "-inf"},
+        "",
+        "x",
+        "-1",
+        "nan",
+        "auto",
+        "../x",
+        "a" * 1_000,
+        "\ud800",
+        "\0",
+        "²",
+    ),
     *([], [[]], {}, [0], [None], [-1], [10**9], {"a": {}}, [0] * 1_000, ["x"] * 3, [[1, 2], [3]]),
 )
 
@@ -142,11 +174,17 @@ def inside_zip(data: bytes, others: Sequence[bytes], rng: random.Random) -> byte
         case 0:
             members[i] = (name, some_text(content, [], rng))
         case 1:
-            members[i] = (name, inside_npy(content, [], rng) if content[:6] == b"\x93NUMPY" else some_bytes(content, [], rng))
+            members[i] = (
+                name,
+                inside_npy(content, [], rng) if content[:6] == b"\x93NUMPY" else some_bytes(content, [], rng),
+            )
         case 2:
             del members[i]
         case 3:
-            members[i] = (rng.choice((f"../{name}", f"/{name}", f"C:{name}", "", "x.npy", name.upper(), "y.npy")), content)
+            members[i] = (
+                rng.choice((f"../{name}", f"/{name}", f"C:{name}", "", "x.npy", name.upper(), "y.npy")),
+                content,
+            )
         case 4:
             members.append((name, members[rng.randrange(len(members))][1]))
         case _:
@@ -168,9 +206,39 @@ def inside_npy(data: bytes, others: Sequence[bytes], rng: random.Random) -> byte
     """Another dtype, order or shape in the header."""
     if rng.random() < 0.5:
         return some_bytes(data, others, rng)
-    dtypes = ("<f8", ">f4", "<f2", "|b1", "|u1", "|i1", "<u8", "<U3", "<U999999999", "|S0", "|V8", "<M8[s]", "|O", "<c16", "")
-    shapes = ("()", "(0,)", "(4,)", "(2, 2)", "(1, 2, 2)", "(0, 5)", f"({2**40}, 4)", "(-1, 4)", f"({2**63},)", "(2.0, 2)", "(True, 2)")
-    header = f"{{'descr': '{rng.choice(dtypes)}', 'fortran_order': {rng.random() < 0.2}, 'shape': {rng.choice(shapes)}, }}"
+    dtypes = (
+        "<f8",
+        ">f4",
+        "<f2",
+        "|b1",
+        "|u1",
+        "|i1",
+        "<u8",
+        "<U3",
+        "<U999999999",
+        "|S0",
+        "|V8",
+        "<M8[s]",
+        "|O",
+        "<c16",
+        "",
+    )
+    shapes = (
+        "()",
+        "(0,)",
+        "(4,)",
+        "(2, 2)",
+        "(1, 2, 2)",
+        "(0, 5)",
+        f"({2**40}, 4)",
+        "(-1, 4)",
+        f"({2**63},)",
+        "(2.0, 2)",
+        "(True, 2)",
+    )
+    header = (
+        f"{{'descr': '{rng.choice(dtypes)}', 'fortran_order': {rng.random() < 0.2}, 'shape': {rng.choice(shapes)}, }}"
+    )
     text = header.encode().ljust(117) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data[128:]
 
@@ -207,13 +275,19 @@ def _table(pa: Any, rng: random.Random) -> Any:
         *(pa.list_(pa.float64()), pa.list_(pa.string()), pa.struct([("u", pa.int8())]), pa.list_(pa.int8(), 2)),
         *(pa.dictionary(pa.int8(), pa.string()), pa.map_(pa.string(), pa.int8()), pa.date64(), pa.string_view()),
     )
-    names = ["species", *rng.choices(("a", "b", " b", "", "é", "[x]", "id", "x1", "x2", "x3", "=1"), k=rng.randrange(5))]
+    names = [
+        "species",
+        *rng.choices(("a", "b", " b", "", "é", "[x]", "id", "x1", "x2", "x3", "=1"), k=rng.randrange(5)),
+    ]
     columns = [_column(pa, rng.choice(kinds), n, rng) for _ in names]
     return pa.Table.from_arrays(columns, names=names)
 
 
 def _column(pa: Any, kind: Any, n: int, rng: random.Random) -> Any:
-    values = [rng.choice((None, 0, 1, -1, 2**62, 1.5, 1e300, "x", "NA", "", b"\xff", True, [1.0], [], [1, 2], {"u": 1})) for _ in range(n)]
+    values = [
+        rng.choice((None, 0, 1, -1, 2**62, 1.5, 1e300, "x", "NA", "", b"\xff", True, [1.0], [], [1, 2], {"u": 1}))
+        for _ in range(n)
+    ]
     try:
         return pa.array(values, kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -291,7 +365,9 @@ def encoded(value: Any) -> Any:
 
 def decoded(value: Any) -> Any:
     if isinstance(value, dict):
-        return float(value["~"]) if value.keys() == {"~"} and value["~"] in ("nan", "inf", "-inf") else {
-            name: decoded(of) for name, of in value.items()
-        }
+        return (
+            float(value["~"])
+            if value.keys() == {"~"} and value["~"] in ("nan", "inf", "-inf")
+            else {name: decoded(of) for name, of in value.items()}
+        )
     return [decoded(of) for of in value] if isinstance(value, list) else value

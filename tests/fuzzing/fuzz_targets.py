@@ -22,7 +22,9 @@ from pyarrow import feather
 
 from newfound.data import read_batches, read_dataset
 
-CSV = b"a,b,day,species\n" + b"".join(b"%d.5,%d,2024-01-%02d,%s\n" % (i, i % 3, i + 1, b"xy"[i % 2 :][:1]) for i in range(9))
+CSV = b"a,b,day,species\n" + b"".join(
+    b"%d.5,%d,2024-01-%02d,%s\n" % (i, i % 3, i + 1, b"xy"[i % 2 :][:1]) for i in range(9)
+)
 PRICES = (
     'id;price;"size, m";is on;label\n'
     + "".join(f'{i};"1.{i}00,5 €";{i} m;{"yes" if i % 2 else "no"};{"cat" if i % 3 else ""}\n' for i in range(8))
@@ -51,7 +53,9 @@ def _table_target(name: str, seeds: Callable[[], list[bytes]], kind: str, label:
         if len(data) % 4 == 0:  # the same rows by the other door
             again = read_dataset(path, schema=whole.schema)
             blocks = list(read_batches(path, whole.schema, rows=5))
-            assert np.array_equal(again.X, np.concatenate([block.X for block in blocks])), "blocks differ from the whole"
+            assert np.array_equal(again.X, np.concatenate([block.X for block in blocks])), (
+                "blocks differ from the whole"
+            )
 
     return Target(seeds, read, kind)
 
@@ -90,7 +94,11 @@ def _arrow_tables() -> list[pa.Table]:
 
 
 def _parquet_seeds() -> list[bytes]:
-    options: list[dict[str, Any]] = [{}, {"compression": "none", "use_dictionary": False}, {"write_page_checksum": True}]
+    options: list[dict[str, Any]] = [
+        {},
+        {"compression": "none", "use_dictionary": False},
+        {"write_page_checksum": True},
+    ]
     return [_written(pq.write_table, table, **kept) for table in _arrow_tables() for kept in options]
 
 
@@ -404,9 +412,11 @@ def _read_estimator(data: bytes, folder: Path) -> None:
         return
     if not isinstance(given, dict):
         return
-    keywords = {str(name): value for name, value in (given.get("keywords") or {}).items()} if isinstance(
-        given.get("keywords"), dict
-    ) else {}
+    keywords = (
+        {str(name): value for name, value in (given.get("keywords") or {}).items()}
+        if isinstance(given.get("keywords"), dict)
+        else {}
+    )
     known = GMDGM().get_params(deep=False).keys() - {"config"}
     model = GMDGM(**{name: value for name, value in keywords.items() if name in known})
     _, labels = model.rows_and_labels(_as_array(given.get("X"), given.get("dtype")), given.get("y"))
@@ -458,7 +468,21 @@ TARGETS: dict[str, Target] = {
     "command line": Target(_command_seeds, _read_command, "words"),
     "estimator": Target(_estimator_seeds, _read_estimator, "json"),
 }
-READERS = ("csv", "csv.gz", "tsv", "parquet", "feather", "npy", "npz", "labels", "features", "idx", "har", "images", "image labels")
+READERS = (
+    "csv",
+    "csv.gz",
+    "tsv",
+    "parquet",
+    "feather",
+    "npy",
+    "npz",
+    "labels",
+    "features",
+    "idx",
+    "har",
+    "images",
+    "image labels",
+)
 
 
 def seeds_of(name: str, folder: Path) -> list[bytes]:

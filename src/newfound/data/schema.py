@@ -77,6 +77,7 @@ class Schema:
     dropped: tuple[str, ...] = ()  # columns of the source that are not in X
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3)
     dtype: str = "float32"
+    image_size: int | None = None  # to which larger images were scaled down; None where none was larger
 
     @property
     def feature_names(self) -> list[str]:

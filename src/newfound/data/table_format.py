@@ -18,6 +18,7 @@ class ColumnSelection(NamedTuple):
     names: Sequence[str]  # trimmed
     text: Collection[str] = ()
     numbers: Collection[str] = ()
+    marked: Collection[str] = ()  # text in which "NA" and the like stay as they are written, to be told
 
     def as_written(self, written: Sequence[str]) -> list[str]:
         """The selected names as they are written in the file, where they may have spaces around them."""
@@ -49,6 +50,12 @@ class TableFormat(ABC):
         """The selected columns as Arrow record batches of any size, best of about `rows` rows."""
 
 
+def validated(table: Any) -> Any:
+    """A table or batch whose every offset and index was looked at: what a file says of its buffers may be wrong."""
+    table.validate(full=True)
+    return table
+
+
 @contextmanager
 def opened_by_arrow(path: Path, format_name: str) -> Iterator[Any]:
     """A binary file; whatever Arrow finds wrong with it becomes a DataError."""
@@ -57,8 +64,8 @@ def opened_by_arrow(path: Path, format_name: str) -> Iterator[Any]:
     try:
         with pa.OSFile(str(path)) as file:
             yield file
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__
         raise DataError(
             f"{path.name!r} is not a complete {format_name} file: it is cut short, damaged or of another format "
             f"({reason}). Copy or download it again, or save it again."
