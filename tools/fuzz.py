@@ -1,11 +1,11 @@
 """Fuzz everything that reads what a user hands over (tests/fuzzing/fuzz_targets.py), each target in child processes.
 
-    python tools/fuzz.py run --inputs 1000000      goes on where it stopped; counts are in benchmarks/results/fuzzing.json
+    python tools/fuzz.py run --inputs 1000000      counts are in benchmarks/results/fuzzing.json; goes on from there
     python tools/fuzz.py run --only feather        one target
     python tools/fuzz.py table                     the table of docs/safety.md
 
-A child has a limit of memory and of seconds for each input. A traceback, a crash, a hang or memory beyond the limit is a
-find: it is made as small as it goes, and kept under tests/fuzzing/finds, which the tests replay. Mutations are guided
+A child has a limit of memory and of seconds for each input. A traceback, a crash, a hang or memory beyond the limit is
+a find: it is made as small as it goes, and kept under tests/fuzzing/finds, which the tests replay. Mutations are guided
 by the lines of newfound that they reach, through atheris (`pip install atheris`); without it they are not guided.
 """
 

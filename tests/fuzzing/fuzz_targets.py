@@ -1,6 +1,6 @@
 """What is fuzzed: each target takes bytes, makes of them what a user might hand over, and reads it.
 
-A target either works, and then what was read must hold together, or it refuses by an exception of newfound's own with one
+A target either works, and then what was read must hold together, or it refuses by an exception of newfound with one
 sentence. Everything else (another exception, a crash, a hang, memory beyond the limit) is a find.
 """
 

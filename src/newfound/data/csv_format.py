@@ -154,8 +154,11 @@ def _first_line(path: Path) -> str:
 
 
 def _wrong_encoding(path: Path, problem: UnicodeDecodeError) -> DataError:
-    with _open(path, "latin-1") as file:  # decodes anything
-        n, line = next((i, line) for i, line in enumerate(file, 1) if not _is_utf8(line))
+    try:
+        with _open(path, "latin-1") as file:  # decodes anything
+            n, line = next((i, line) for i, line in enumerate(file, 1) if not _is_utf8(line))
+    except (*READ_ERRORS, StopIteration):
+        return DataError(f"{path.name!r} is not UTF-8 text, and cut short or damaged. Copy or download it again.")
     return DataError(
         f"{path.name!r} is not UTF-8 text: line {n:,} holds the byte 0x{problem.object[problem.start]:02x} "
         f'({line.strip()[:40]!r} if it is Latin-1). Save the file again as UTF-8 (spreadsheets call it "CSV UTF-8").'

@@ -19,7 +19,7 @@ from newfound.errors import DataError
 
 ZIP = b"PK"
 ENCRYPTED = 0x1  # of a zip member's flags
-# What NumPy and zipfile raise for damaged files: a header is parsed as Python, and a zip member may be packed in any way
+# What NumPy and zipfile raise for damaged files: a header is parsed as Python, a zip member may be packed in any way
 DAMAGED = (
     *(ValueError, OSError, EOFError, BadZipFile, KeyError, TypeError, SyntaxError, tokenize.TokenError, RecursionError),
     *(zlib.error, LZMAError, NotImplementedError, RuntimeError, OverflowError, IndexError),
@@ -94,5 +94,6 @@ def _not_numpy(path: Path, error: Exception) -> DataError:
             f"Save plain numbers or strings with np.save or np.savez."
         )
     return DataError(
-        f"{path.name!r} is not a complete NumPy file ({reason}). Copy it again, or write it again with np.save or np.savez."
+        f"{path.name!r} is not a complete NumPy file ({reason}). Copy it again, or write it again with np.save or "
+        f"np.savez."
     )

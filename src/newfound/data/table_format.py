@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from newfound.errors import DataError
+from newfound.wording import shortened
 
 
 class ColumnSelection(NamedTuple):
@@ -23,7 +24,11 @@ class ColumnSelection(NamedTuple):
     def as_written(self, written: Sequence[str]) -> list[str]:
         """The selected names as they are written in the file, where they may have spaces around them."""
         by_name = dict(zip(column_names(written), written, strict=True))
-        return [by_name[name] for name in self.names]
+        chosen = [by_name[name] for name in self.names]
+        twice = next((name for name in chosen if written.count(name) > 1), None)  # type: ignore[union-attr]
+        if twice is not None:
+            raise DataError(f"More than one column is named {shortened(twice)!r}. Give each a name of its own.")
+        return chosen
 
 
 def column_names(written: Sequence[str]) -> list[str]:
@@ -53,7 +58,17 @@ class TableFormat(ABC):
 def validated(table: Any) -> Any:
     """A table or batch whose every offset and index was looked at: what a file says of its buffers may be wrong."""
     table.validate(full=True)
-    return table
+    return without_views(table)
+
+
+def without_views(table: Any) -> Any:
+    """Text as Arrow has long had it: for views of text, which polars makes, it lacks functions."""
+    import pyarrow as pa
+
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    if not any(field.type in plain for field in table.schema):
+        return table
+    return table.cast(pa.schema([field.with_type(plain.get(field.type, field.type)) for field in table.schema]))
 
 
 @contextmanager
