@@ -219,7 +219,7 @@ class Config:
     def from_json(cls, stored: dict[str, Any]) -> "Config":
         try:
             return cls(**{part: kind.from_json(stored[part]) for part, kind in PARTS.items()})
-        except (KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"The stored configuration is of another newfound ({error}). Fit again.") from None
 
     def replace(self, **changes: Any) -> "Config":

@@ -340,8 +340,12 @@ def load(folder: str | PathLike) -> DeepGenerativeClassifier:
     parameters: dict[str, Any] = {
         n: tuple(v) if isinstance(v, list) else v for n, v in settings.items() if n != "model"
     }
-    parameters["config"] = Config.from_json(settings["config"])
-    estimator = estimator_of(settings["model"])(**parameters)
+    parameters["config"] = Config.from_json(settings.get("config") or {})
+    try:
+        estimator = estimator_of(settings.get("model"))(**parameters)
+    except TypeError as error:
+        raise ValueError(f"The stored settings are of another newfound ({error}). Fit the model again.") from None
+    check_parameters(estimator.get_params(deep=False), RULES)
     estimator.fitted_ = fitted
     estimator.n_features_in_ = fitted.n_features
     if fitted.feature_names is not None:

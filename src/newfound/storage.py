@@ -19,16 +19,19 @@ from safetensors.numpy import load as tensors_from_bytes
 from safetensors.numpy import save as tensors_to_bytes
 
 from newfound import __version__
+from newfound.checked_json import read_json
 from newfound.classes import Classes
 from newfound.discovery import ClassTree, Evidence, Selection
+from newfound.errors import one_line
 from newfound.files import replace_file
 from newfound.fitted import Fitted
 from newfound.models import MODELS, Architecture, DeepGenerativeModel
 from newfound.models.randomness import key_of
 from newfound.preprocessing import Preprocessing, Scaling
+from newfound.stored_model import SAVE_AGAIN, check_description, check_seal, check_shapes, check_tensors, sealed
 from newfound.training import RestartResult, Termination
 
-FORMAT = 4
+FORMAT = 5
 DESCRIPTION = "model.json"
 
 
@@ -39,7 +42,7 @@ def save_fitted(fitted: Fitted, settings: dict[str, Any], folder: str | PathLike
     weights = tensors_to_bytes(_tensors(fitted))
     name = f"weights-{hashlib.sha256(weights).hexdigest()[:16]}.safetensors"
     replace_file(folder / name, weights)
-    replace_file(folder / DESCRIPTION, json.dumps(_describe(fitted, settings, name), indent=1).encode())
+    replace_file(folder / DESCRIPTION, json.dumps(sealed(_describe(fitted, settings, name)), indent=1).encode())
     for stale in folder.glob("weights-*.safetensors"):
         if stale.name != name:
             stale.unlink()
@@ -49,7 +52,9 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
     """The fitted model in `folder`, and the settings it was fitted with."""
     folder = Path(folder)
     description = _read_description(folder)
+    check_description(description, str(folder))
     tensors = _read_weights(folder, description)
+    check_tensors(description, tensors, str(folder))
     architecture = Architecture(**{name: _as_tuples(value) for name, value in description["architecture"].items()})
     names = description["feature_names"]
     fitted = Fitted(
@@ -58,7 +63,7 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         preprocessing=_preprocessing(tensors, architecture),
         architecture=architecture,
         restarts=tuple(
-            _restart_from_json(restart, _model(architecture, tensors, f"restart-{i}"))
+            _restart_from_json(restart, _model(architecture, tensors, f"restart-{i}", str(folder)))
             for i, restart in enumerate(description["restarts"])
         ),
         best_restart=description["best_restart"],
@@ -164,12 +169,11 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"{str(folder)!r} holds no saved model: {DESCRIPTION} is missing. Give the folder that `save` wrote to; "
             f"if saving was cut short, save the model again."
         )
-    try:
-        description = json.loads(path.read_text())
-        written_as = description["format"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{str(path)!r} is damaged or not newfound's ({error}). Save the model again.") from None
-    _check_format(folder, written_as, description.get("newfound"))
+    description = read_json(path, SAVE_AGAIN)
+    if not isinstance(description, dict) or not isinstance(description.get("format"), int):
+        raise ValueError(f"{str(path)!r} is damaged or not newfound's: it names no format. {SAVE_AGAIN}")
+    _check_format(folder, description["format"], description.get("newfound"))
+    check_seal(description, str(path))
     return description
 
 
@@ -199,8 +203,8 @@ def _read_weights(folder: Path, description: dict[str, Any]) -> dict[str, np.nda
         raise ValueError(f"{str(path)!r} is damaged: its content is not what was saved. Save the model again.")
     try:
         return tensors_from_bytes(content)
-    except SafetensorError as error:
-        raise ValueError(f"{str(path)!r} is damaged ({error}). Save the model again.") from None
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"{str(path)!r} is damaged ({one_line(str(error))}). Save the model again.") from None
 
 
 def _as_tuples(value: Any) -> Any:
@@ -220,7 +224,12 @@ def _classes_from_json(stored: dict[str, Any]) -> Classes:
 
 
 def _record_from_json(kind: type[Any], stored: dict[str, Any] | None) -> Any:
-    return None if stored is None else kind(**{name: np.array(values) for name, values in stored.items()})
+    if stored is None:
+        return None
+    try:
+        return kind(**{name: np.array(values, dtype=float if not values else None) for name, values in stored.items()})
+    except (TypeError, ValueError):
+        raise ValueError(f"The stored {kind.__name__} is damaged: its lists do not fit. {SAVE_AGAIN}") from None
 
 
 def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -> Preprocessing:
@@ -234,6 +243,8 @@ def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -
 
 
 def _restart_from_json(stored: dict[str, Any], model: DeepGenerativeModel) -> RestartResult:
+    if stored["termination_condition"] not in {str(ending) for ending in Termination}:
+        raise ValueError(f"{stored['termination_condition']!r} is no way in which training ends. {SAVE_AGAIN}")
     return RestartResult(
         seed=stored["seed"],
         model=model,
@@ -244,8 +255,9 @@ def _restart_from_json(stored: dict[str, Any], model: DeepGenerativeModel) -> Re
     )
 
 
-def _model(architecture: Architecture, tensors: dict[str, np.ndarray], prefix: str) -> DeepGenerativeModel:
+def _model(architecture: Architecture, tensors: dict[str, np.ndarray], prefix: str, where: str) -> DeepGenerativeModel:
     log_p_y, sigma = jnp.zeros(architecture.n_components), jnp.float32(1)
     blank = jax.eval_shape(lambda: MODELS[architecture.model].init(key_of(0), architecture, log_p_y, sigma))
     paths, structure = jax.tree_util.tree_flatten_with_path(blank)
+    check_shapes({prefix + jax.tree_util.keystr(path): leaf.shape for path, leaf in paths}, tensors, where)
     return jax.tree.unflatten(structure, [tensors[prefix + jax.tree_util.keystr(path)] for path, _ in paths])

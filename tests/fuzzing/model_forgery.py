@@ -4,6 +4,8 @@ import hashlib
 import json
 from pathlib import Path
 
+from newfound.stored_model import sealed as with_checksum
+
 
 def sealed(model: Path, content: bytes, *, is_weights: bool) -> None:
     """Put `content` in place of the description or of the weights."""
@@ -22,3 +24,9 @@ def sealed(model: Path, content: bytes, *, is_weights: bool) -> None:
 
 def _seal(path: Path) -> None:
     """Where it is an object at all."""
+    try:
+        description = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return
+    if isinstance(description, dict):
+        path.write_text(json.dumps(with_checksum(description)))
