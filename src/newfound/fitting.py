@@ -262,9 +262,7 @@ def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters) -> Preprocessi
     min_std = p.config.optimisation.min_std
     unit_interval = LIKELIHOODS[likelihood].needs_unit_interval
     is_image = p.image_shape is not None
-    preprocessing = decide(
-        X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval, is_image=is_image
-    )
+    preprocessing = decide(X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval, is_image=is_image)
     n_dropped = int((~preprocessing.is_kept).sum())
     if n_dropped and X.dtype != np.uint8:  # the blank border of images is no news
         warnings.warn(
