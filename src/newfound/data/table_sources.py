@@ -30,6 +30,8 @@ class TableFile:
         if path.stat().st_size == 0:
             raise DataError(f"{self.where} is empty. Give a file with a header and at least one row.")
         self.names = column_names(self.format.column_names(path))
+        if not self.names:
+            raise DataError(f"{self.where} has no columns. Give a table with two or more.")
         check_names(self.names, self.where)
 
     def read(self, selection: ColumnSelection) -> Any:
