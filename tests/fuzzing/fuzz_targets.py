@@ -127,6 +127,11 @@ def _npy_seeds() -> list[bytes]:
     return [_npy(array) for array in arrays] + [_npy(np.array(["a", "b"])), _npy(np.asfortranarray(np.eye(3)))]
 
 
+def _label_seeds() -> list[bytes]:
+    labels = [np.array([0, 1, -1, 1]), np.array(["a", "b", "", "NA"]), np.array([1.0, np.nan, 2.0, -1.0])]
+    return [_npy(array) for array in labels] + _npy_seeds()
+
+
 def _npz_seeds() -> list[bytes]:
     seeds = []
     for save in (np.savez, np.savez_compressed):
@@ -455,7 +460,7 @@ TARGETS: dict[str, Target] = {
     "feather": _table_target("t.feather", _feather_seeds, "feather"),
     "npy": Target(_npy_seeds, _read_numpy("t.npy"), "npy"),
     "npz": Target(_npz_seeds, _read_numpy("t.npz"), "zip"),
-    "labels": Target(_npy_seeds, _read_beside("labels"), "npy"),
+    "labels": Target(_label_seeds, _read_beside("labels"), "npy"),
     "features": Target(_npy_seeds, _read_beside("features"), "npy"),
     "idx": Target(_idx_seeds, _read_numpy("t.idx"), "bytes"),
     "har": Target(_har_seeds, _read_har, "zip"),

@@ -135,6 +135,16 @@ def test_brackets_in_names_and_a_terminal_of_ascii(tmp_path):
     assert "Traceback" not in told
 
 
+def test_text_for_spreadsheets_is_not_computed():
+    from newfound.runs.labelled import defused
+
+    table = pa.table({"=a": ["=1+1", "+x", "-x", "@x", "\tx", "x=1", None, ""], "b": [-1.0] * 8})
+    made = defused(table)
+    assert made.column(0).to_pylist() == ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "x=1", None, ""]
+    assert made.column(1).to_pylist() == [-1.0] * 8
+    assert made.schema.names == ["'=a", "b"]
+
+
 def test_a_fit_leaves_the_random_state_and_the_settings_of_jax_alone(monkeypatch):
     monkeypatch.delenv("NEWFOUND_CACHE", raising=False)
     X, truth = blobs()

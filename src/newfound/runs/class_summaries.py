@@ -75,6 +75,6 @@ def from_json(text: str) -> list[ClassSummary]:
     components = [k for summary in stored for k in summary["components"]]
     if len(set(components)) < len(components) or not all(0 <= k < MOST_COMPONENTS for k in components):
         raise DataError(
-            f"The stored classes are damaged: components must be different numbers below {MOST_COMPONENTS:,}. Fit again."
+            f"The stored classes are damaged: components must be different numbers below {MOST_COMPONENTS}. Fit again."
         )
     return [ClassSummary(**summary) for summary in stored]
