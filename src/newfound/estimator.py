@@ -23,7 +23,7 @@ from newfound.labelling import LabellingLoop
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import MODELS
-from newfound.parameters import OneOf, check_parameters
+from newfound.parameters import OneOf, check_parameters, made_with
 from newfound.preprocessing import check_finite, check_groups, check_numeric, check_shape, refuse_unknown
 from newfound.processes import refuse_fork
 from newfound.storage import load_fitted, save_fitted
@@ -342,11 +342,7 @@ def load(folder: str | PathLike) -> DeepGenerativeClassifier:
         n: tuple(v) if isinstance(v, list) else v for n, v in settings.items() if n != "model"
     }
     parameters["config"] = Config.from_json(settings.get("config") or {})
-    try:
-        estimator = estimator_of(settings.get("model"))(**parameters)
-    except TypeError as error:
-        raise ValueError(f"The stored settings are of another newfound ({error}). Fit the model again.") from None
-    check_parameters(estimator.get_params(deep=False), RULES)
+    estimator = made_with(estimator_of(settings.get("model")), parameters, RULES)
     estimator.fitted_ = fitted
     estimator.n_features_in_ = fitted.n_features
     if fitted.feature_names is not None:

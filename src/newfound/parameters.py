@@ -62,6 +62,16 @@ def check_parameters(values: Mapping[str, Any], rules: Mapping[str, tuple[Rule, 
             raise ValueError(f"{name} must be {expected}; got {shortened(as_text(values[name]))}.")
 
 
+def made_with(kind: type[Any], stored: Mapping[str, Any], rules: Mapping[str, tuple[Rule, ...]]) -> Any:
+    """An object of stored parameters; refused where these are not its own, or not what they may be."""
+    try:
+        made = kind(**stored)
+    except TypeError as error:
+        raise ValueError(f"The stored settings are of another newfound ({error}). Fit the model again.") from None
+    check_parameters({name: getattr(made, name) for name in rules}, rules)
+    return made
+
+
 def as_text(value: Any) -> str:
     """As `repr`, also of numbers that Python refuses to print."""
     try:

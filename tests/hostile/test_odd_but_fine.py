@@ -148,8 +148,8 @@ def test_text_for_spreadsheets_is_not_computed():
 def test_a_fit_leaves_the_random_state_and_the_settings_of_jax_alone(monkeypatch):
     monkeypatch.delenv("NEWFOUND_CACHE", raising=False)
     X, truth = blobs()
-    before = random.getstate(), np.random.get_state()[1].tolist(), dict(jax.config.values)
+    before = random.getstate(), np.random.get_state()[1].tolist(), dict(jax.config.values)  # noqa: NPY002
     GMDGM(**quick(max_epochs=1)).fit(X, some_labels(truth))
     assert random.getstate() == before[0]
-    assert np.random.get_state()[1].tolist() == before[1]
+    assert np.random.get_state()[1].tolist() == before[1]  # noqa: NPY002
     assert dict(jax.config.values) == before[2]
