@@ -8,7 +8,7 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM, load
-from newfound.stored_model import sealed
+from newfound.stored_model import LIKELIHOOD_NAMES, sealed
 
 METHODS = ("predict", "predict_proba", "predict_component", "predict_new_proba", "transform", "score_samples")
 
@@ -136,7 +136,7 @@ def test_an_edited_description_is_noticed(saved):
             {"n_components": 10**10},
             "n_components must be a whole number of at least 1 and at most 100,000",
         ),
-        ("architecture", {"latent_dim": 999}, r"the weights 'restart-0.*' must be of the shape"),
+        ("architecture", {"latent_dim": 999}, r"restart-0.* must have the shape"),
         ("architecture", {"activation": "exp"}, "activation must be 'relu' or"),
         ("classes", {"component_class": [0, 0]}, "component_class must be . numbers"),
         ("classes", {"names": "ab"}, "classes.names must be a value of type list, got 'ab'"),
@@ -147,3 +147,9 @@ def test_sizes_are_bounded_before_anything_is_made(saved, part, entries, message
     change(saved, **{part: stored | entries})
     with pytest.raises(ValueError, match=message):
         load(saved)
+
+
+def test_every_likelihood_can_be_stored():
+    from newfound.models.likelihoods import LIKELIHOODS
+
+    assert set(LIKELIHOOD_NAMES) == set(LIKELIHOODS)

@@ -11,8 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as tensors_from_bytes
@@ -25,11 +23,11 @@ from newfound.discovery import ClassTree, Evidence, Selection
 from newfound.errors import one_line
 from newfound.files import replace_file
 from newfound.fitted import Fitted
-from newfound.models import MODELS, Architecture, DeepGenerativeModel
-from newfound.models.randomness import key_of
+from newfound.models import Architecture
+from newfound.models.shapes import posterior_shapes
 from newfound.preprocessing import Preprocessing, Scaling
-from newfound.stored_model import SAVE_AGAIN, check_description, check_seal, check_shapes, check_tensors, sealed
-from newfound.training import RestartResult, Termination
+from newfound.stored_model import SAVE_AGAIN, check_description, check_seal, check_tensors, sealed
+from newfound.trained import RestartResult, Termination
 
 FORMAT = 5
 DESCRIPTION = "model.json"
@@ -63,7 +61,7 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         preprocessing=_preprocessing(tensors, architecture),
         architecture=architecture,
         restarts=tuple(
-            _restart_from_json(restart, _model(architecture, tensors, f"restart-{i}", str(folder)))
+            _restart_from_json(restart, _weights(architecture, tensors, f"restart-{i}", folder))
             for i, restart in enumerate(description["restarts"])
         ),
         best_restart=description["best_restart"],
@@ -152,13 +150,8 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         "row_is_labelled": fitted.row_is_labelled,
     }
     for i, restart in enumerate(fitted.restarts):
-        tensors |= {f"restart-{i}{name}": array for name, array in _named_leaves(restart.model).items()}
+        tensors |= {f"restart-{i}{name}": array for name, array in restart.weights.items()}
     return {name: np.asarray(array, order="C") for name, array in tensors.items()}
-
-
-def _named_leaves(model: DeepGenerativeModel) -> dict[str, np.ndarray]:
-    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
-    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
 
 
 # ---- in ----------------------------------------------------------------------------------------------------------
@@ -250,12 +243,12 @@ def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -
     )
 
 
-def _restart_from_json(stored: dict[str, Any], model: DeepGenerativeModel) -> RestartResult:
+def _restart_from_json(stored: dict[str, Any], weights: dict[str, np.ndarray]) -> RestartResult:
     if stored["termination_condition"] not in {str(ending) for ending in Termination}:
         raise ValueError(f"{stored['termination_condition']!r} is no way in which training ends. {SAVE_AGAIN}")
     return RestartResult(
         seed=stored["seed"],
-        model=model,
+        weights=weights,
         termination_condition=Termination(stored["termination_condition"]),
         validation_elbo=math.nan if stored["validation_elbo"] is None else stored["validation_elbo"],
         learning_rate_reductions=stored["learning_rate_reductions"],
@@ -263,9 +256,16 @@ def _restart_from_json(stored: dict[str, Any], model: DeepGenerativeModel) -> Re
     )
 
 
-def _model(architecture: Architecture, tensors: dict[str, np.ndarray], prefix: str, where: str) -> DeepGenerativeModel:
-    log_p_y, sigma = jnp.zeros(architecture.n_components), jnp.float32(1)
-    blank = jax.eval_shape(lambda: MODELS[architecture.model].init(key_of(0), architecture, log_p_y, sigma))
-    paths, structure = jax.tree_util.tree_flatten_with_path(blank)
-    check_shapes({prefix + jax.tree_util.keystr(path): leaf.shape for path, leaf in paths}, tensors, where)
-    return jax.tree.unflatten(structure, [tensors[prefix + jax.tree_util.keystr(path)] for path, _ in paths])
+def _weights(
+    architecture: Architecture, tensors: dict[str, np.ndarray], restart: str, folder: Path
+) -> dict[str, np.ndarray]:
+    """Of one restart: its arrays by the names that they have in the model, which begin with a point."""
+    weights = {name.removeprefix(restart): array for name, array in tensors.items() if name.startswith(f"{restart}.")}
+    for name, shape in posterior_shapes(architecture).items():
+        if name not in weights or weights[name].shape != shape:
+            got = weights[name].shape if name in weights else "nothing"
+            raise ValueError(
+                f"{str(folder)!r} is damaged: {restart}{name} must have the shape {shape}; got {got}. "
+                f"Save the model again."
+            )
+    return weights

@@ -15,11 +15,11 @@ import numpy as np
 from newfound.checked_json import misfit
 from newfound.config import Objective, Optimisation
 from newfound.models import MODELS, Architecture
-from newfound.models.likelihoods import LIKELIHOODS
 from newfound.parameters import Number, OneOf, Rule, Several
 
 CHECKSUM = "checksum"
 MOST_LAYERS = 100
+LIKELIHOOD_NAMES = ("bernoulli", "gaussian", "gaussian-fixed", "mixed")  # as in LIKELIHOODS, which needs JAX
 MOST_COMPONENTS = 100_000
 SAVE_AGAIN = "Save the model again."
 
@@ -46,7 +46,7 @@ RULES: dict[str, Rule] = {
     "n_components": Number(1, MOST_COMPONENTS, whole=True),
     "latent_dim": Number(1, 1_000, whole=True),
     "hidden_layer_sizes": Several(Number(1, 100_000, whole=True)),
-    "likelihood": OneOf(tuple(LIKELIHOODS)),
+    "likelihood": OneOf(LIKELIHOOD_NAMES),
     "posterior": Objective.__dataclass_fields__["posterior"].metadata["rules"][0],
     "activation": Optimisation.__dataclass_fields__["activation"].metadata["rules"][0],
 }

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from newfound.fitted import Fitted
+from newfound.fitted_attributes import check_fitted
 from newfound.labelling.carry_over import carried_over
 from newfound.labelling.changes import Changes, HeldOut, Named, compare
 from newfound.labelling.given import ToLearn, called_now, labels_to_learn
@@ -30,7 +30,7 @@ class LabellingLoop:
         X are the rows that were fitted on. Those that carried a label then, or carry one in y now, are left out. Of
         each suggestion: the number of its row, its class with its probability, and why it would tell much.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         check_parameters({"n": n}, {"n": (Number(1, whole=True),)})
         fitted = self.fitted_
         latent = self.transform(X)  # type: ignore[attr-defined]
@@ -45,7 +45,7 @@ class LabellingLoop:
         different. A class that a person named, or in which most of the given labels agree, is known as soon as it has a
         label: where it has few, some of the rows that were surely in it are learned from as if they had one.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         before = self.fitted_
         _check_rows(before, len(X))
         labels = as_called_now(before, Labels.read(y, len(before.row_components)))

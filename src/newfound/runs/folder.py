@@ -42,6 +42,7 @@ from newfound.data import Schema
 from newfound.descriptions import Descriptions
 from newfound.errors import DataError
 from newfound.labelling import Changes
+from newfound.predictor import Predictor, load_predictor
 from newfound.runs.act_log import LoggedAct, in_effect, read_acts, replayed
 from newfound.runs.class_descriptions import descriptions_from_json
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
@@ -92,6 +93,12 @@ class Run:
         model = load(self.folder / "model")
         model.fitted_ = replayed(model.fitted_, acts)
         return model
+
+    @property
+    @told
+    def predictor(self) -> Predictor:
+        """The model with the same classes, for those who only predict: there at once."""
+        return Predictor(replayed(load_predictor(self.folder / "model").fitted_, self.acts))
 
     @property
     @told

@@ -9,9 +9,10 @@ import jax
 import numpy as np
 
 from newfound.models import Architecture
+from newfound.trained import RestartResult, Termination
 from newfound.training.batches import BatchStream, Chunk, StreamState, make_chunk, prefetch
 from newfound.training.phases import STEPS_PER_CHUNK, Phase, Schedule, TrainingData, phases
-from newfound.training.restarts import RestartResult, Restarts, Termination
+from newfound.training.restarts import Restarts
 from newfound.training.settings import TrainingSettings
 from newfound.training.steps import Hyperparameters, StepInfo, TrainState, compiled_train_chunk, init_states
 from newfound.training.validation import ValidationSet
