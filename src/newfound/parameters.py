@@ -62,14 +62,14 @@ def check_parameters(values: Mapping[str, Any], rules: Mapping[str, tuple[Rule, 
             raise ValueError(f"{name} must be {expected}; got {shortened(as_text(values[name]))}.")
 
 
-def made_with(kind: type[Any], stored: Mapping[str, Any], rules: Mapping[str, tuple[Rule, ...]]) -> Any:
-    """An object of stored parameters; refused where these are not its own, or not what they may be."""
+def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
+    """An object of stored parameters; refused where these are not its own. What they may be is checked where it counts."""
     try:
-        made = kind(**stored)
+        return kind(**stored)
     except TypeError as error:
-        raise ValueError(f"The stored settings are of another newfound ({error}). Fit the model again.") from None
-    check_parameters({name: getattr(made, name) for name in rules}, rules)
-    return made
+        raise ValueError(
+            f"The stored settings are of another newfound ({shortened(str(error))}). Fit the model again."
+        ) from None
 
 
 def as_text(value: Any) -> str:

@@ -326,9 +326,9 @@ def _read_settings(data: bytes, folder: Path) -> None:
         stored = json.loads(data)
     except (ValueError, RecursionError):
         return
+    stored = decoded(stored)
     if not isinstance(stored, dict):
         return
-    stored = decoded(stored)
     config = stored.get("config")
     if isinstance(config, dict):
         Config.from_json(config)
@@ -362,7 +362,6 @@ def _option_seeds() -> list[bytes]:
 def _read_command(data: bytes, folder: Path) -> None:
     """A command line, its words separated by line breaks; nothing is fitted, because there is no such file."""
     import typer.main
-    from click.exceptions import ClickException, Exit
 
     from newfound.cli import app
 
@@ -372,8 +371,11 @@ def _read_command(data: bytes, folder: Path) -> None:
     try:
         with _redirected(out, err):
             typer.main.get_command(app).main(words, "newfound", standalone_mode=False)
-    except (ClickException, Exit, SystemExit):
+    except SystemExit:
         return
+    except Exception as error:  # Typer says so itself, by exceptions of Click's, which it may carry within
+        if type(error).__module__.split(".")[0] not in ("click", "typer"):
+            raise
     finally:
         for left in folder.iterdir():
             if left.name not in KEPT and not left.is_dir():
