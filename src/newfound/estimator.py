@@ -20,7 +20,7 @@ from newfound.labelling import LabellingLoop
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import MODELS
-from newfound.parameters import OneOf, check_parameters
+from newfound.parameters import OneOf, check_parameters, made_with
 from newfound.prediction import PredictsRows
 from newfound.preprocessing import as_rows, check_finite, check_groups, check_numeric, check_shape, refuse_unknown
 from newfound.processes import refuse_fork
@@ -308,8 +308,8 @@ def load(folder: str | PathLike) -> DeepGenerativeClassifier:
     parameters: dict[str, Any] = {
         n: tuple(v) if isinstance(v, list) else v for n, v in settings.items() if n != "model"
     }
-    parameters["config"] = Config.from_json(settings["config"])
-    estimator = estimator_of(settings["model"])(**parameters)
+    parameters["config"] = Config.from_json(settings.get("config") or {})
+    estimator = made_with(estimator_of(settings.get("model")), parameters)
     estimator.fitted_ = fitted
     estimator.n_features_in_ = fitted.n_features
     if fitted.feature_names is not None:
