@@ -115,6 +115,10 @@ class Initialisation(Settings):
         0.005, "columns are scaled by the range between this quantile and its opposite", Number(0, 0.4)
     )
     span_max_rows: int = setting(10_000, "rows that this range is taken from", COUNT)
+    whitening: float = setting(
+        0.2, "weight of the covariance within known classes in who is near whom; 0 leaves it out", Number(0, 1)
+    )
+    whitening_labels: int = setting(10, "labels for each principal component that is whitened", COUNT)
     hog_orientations: int = setting(8, "orientation bins of HOG, for images", COUNT)
     hog_cell_pixels: int = setting(2, "least height and width of a HOG cell", COUNT)
     hog_max_cells: int = setting(7, "most HOG cells in a row or column of an image", COUNT)

@@ -29,6 +29,7 @@ from newfound.processes import refuse_fork
 from newfound.storage import load_fitted, save_fitted
 from newfound.training.compilation import keep_compiled_programs_if_asked
 
+DTYPES = [np.float64, np.float32, np.uint8]  # of X, as it is or as the first of them
 NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whose columns it then finds by their names."
 
 
@@ -209,7 +210,7 @@ class DeepGenerativeClassifier(
     def _read_rows(self, X: Any, *, reset: bool) -> np.ndarray:
         check_shape(X)
         check_numeric(X)
-        X = validate_data(self, readable(X), reset=reset, dtype=[np.float32, np.uint8], ensure_all_finite=False)
+        X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 

@@ -23,6 +23,7 @@ from newfound.models import MODELS, Architecture, log_prior
 from newfound.models.likelihoods import LIKELIHOODS
 from newfound.parameters import Number, OneOf, Rule, Several
 from newfound.preprocessing import Preprocessing, check_feature_types, check_image_shape, decide, is_binary
+from newfound.preprocessing.statistics import FENCE_RANGES
 from newfound.progress import Show, step_bar, training_callback
 from newfound.training import (
     Callback,
@@ -34,6 +35,7 @@ from newfound.training import (
     train,
     training_settings,
 )
+from newfound.wording import count
 
 PU_WEIGHT = 0.3  # of pu_weight='auto'
 FEW_LABELS = 500  # with fewer, discovery sees those of validation rows, too
@@ -149,11 +151,12 @@ def _training_data(
     found = None
     if labels.n_unlabelled and _discovers(model, p):
         show(0, 0, "finding neighbours")
-        space = feature_sets(rows, p.config.initialisation, seed)
+        codes = labels.codes if is_open else labels.keep(split[0]).codes
+        space = feature_sets(rows, codes, p.config.initialisation, seed)
         show(0, 0, "looking for new classes")
         found = discover(
             rows,
-            labels.codes if is_open else labels.keep(split[0]).codes,
+            codes,
             len(labels.classes),
             p.config.initialisation,
             seed,
@@ -179,7 +182,7 @@ def _discovers(model: str, p: Parameters) -> bool:
 def rows_of(X: np.ndarray, preprocessing: Preprocessing, image_shape: Sequence[int] | None) -> Rows:
     """Rows as discovery sees them."""
     images = None if image_shape is None else Images(X, tuple(image_shape))
-    return Rows(preprocessing.select(X), preprocessing.scaling, images)
+    return Rows(preprocessing.select(X), preprocessing.scaling, images, is_scaled=preprocessing.is_scaled)
 
 
 def prepared_rows(X: np.ndarray, parameters: dict[str, Any]) -> Rows:
@@ -258,7 +261,10 @@ def _likelihood(X: np.ndarray, p: Parameters) -> str:
 def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters) -> Preprocessing:
     min_std = p.config.optimisation.min_std
     unit_interval = LIKELIHOODS[likelihood].needs_unit_interval
-    preprocessing = decide(X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval)
+    is_image = p.image_shape is not None
+    preprocessing = decide(
+        X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval, is_image=is_image
+    )
     n_dropped = int((~preprocessing.is_kept).sum())
     if n_dropped and X.dtype != np.uint8:  # the blank border of images is no news
         warnings.warn(
@@ -266,7 +272,23 @@ def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters) -> Preprocessi
             f"{min_std:g}) and are dropped: the first is column {int(np.argmin(preprocessing.is_kept))}.",
             stacklevel=5,
         )
+    _warn_of_wild_cells(X, preprocessing)
     return preprocessing
+
+
+def _warn_of_wild_cells(X: np.ndarray, preprocessing: Preprocessing) -> None:
+    n_wild = preprocessing.n_wild(X) if np.isfinite(preprocessing.fences).any() else np.zeros(1, int)
+    if not n_wild.any():
+        return
+    worst = int(n_wild.argmax())
+    column = int(np.flatnonzero(preprocessing.is_kept)[worst])
+    low, high = preprocessing.fences[:, worst]
+    warnings.warn(
+        f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far outside of all others "
+        f"(by more than {FENCE_RANGES:g} interquartile ranges) and count like the nearest value that does not: most of "
+        f"all in column {column}, where values from {low:g} to {high:g} are taken as they are.",
+        stacklevel=5,
+    )
 
 
 def _architecture(

@@ -134,6 +134,10 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
     tensors = {
         "preprocessing.is_kept": preprocessing.is_kept,
         "preprocessing.fill_value": preprocessing.fill_value,
+        "preprocessing.centre": preprocessing.centre,
+        "preprocessing.unit": preprocessing.unit,
+        "preprocessing.fences": preprocessing.fences,
+        "preprocessing.is_scaled": preprocessing.is_scaled,
         "preprocessing.shift": np.asarray(preprocessing.scaling.shift),
         "preprocessing.scale": np.asarray(preprocessing.scaling.scale),
         "preprocessing.spread": np.array(preprocessing.spread),
@@ -227,8 +231,12 @@ def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -
     return Preprocessing(
         is_kept=tensors["preprocessing.is_kept"].astype(bool),
         fill_value=tensors["preprocessing.fill_value"],
+        centre=tensors["preprocessing.centre"],
+        unit=tensors["preprocessing.unit"],
+        fences=tensors["preprocessing.fences"],
         scaling=Scaling(tensors["preprocessing.shift"], tensors["preprocessing.scale"]),
         spread=float(tensors["preprocessing.spread"]),
+        is_scaled=tensors["preprocessing.is_scaled"].astype(bool),
         blocks=architecture.blocks,
     )
 
