@@ -86,7 +86,6 @@ def fit_model(
     parameters: dict[str, Any],
     feature_names: np.ndarray | None = None,
     groups: np.ndarray | None = None,
-    held_out: np.ndarray | None = None,
 ) -> Fitted:
     """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
     p = Parameters(**parameters)
@@ -99,7 +98,7 @@ def fit_model(
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
-    split = split_rows(labels.codes, p.validation_fraction, rng, groups, held_out)
+    split = split_rows(labels.codes, p.validation_fraction, rng, groups)
     with step_bar(p.verbose, MODELS[model].title) as show:
         data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p, show)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
@@ -108,7 +107,7 @@ def fit_model(
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
     labels_held_out = split[1][labels.is_labelled[split[1]]]
-    temperature = _temperature(data, restarts[best], labels_held_out)
+    temperature = temperature_of(data, restarts[best], labels_held_out)
     _warn_of_selection(None if found is None else found.selection, labels.classes, p)
     n_new = len(data.classes.new_components)
     return Fitted(
@@ -217,7 +216,7 @@ def _train(
     return train(architecture, prior, sigma, data, settings, seeds, callback)
 
 
-def _temperature(data: TrainingData, restart: RestartResult, held_out: np.ndarray) -> float:
+def temperature_of(data: TrainingData, restart: RestartResult, held_out: np.ndarray) -> float:
     """Fitted on the labels that no step saw."""
     if len(held_out) < MIN_LABELS:
         return 1.0  # and nothing is compiled to find that out
@@ -262,9 +261,7 @@ def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters) -> Preprocessi
     min_std = p.config.optimisation.min_std
     unit_interval = LIKELIHOODS[likelihood].needs_unit_interval
     is_image = p.image_shape is not None
-    preprocessing = decide(
-        X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval, is_image=is_image
-    )
+    preprocessing = decide(X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval, is_image=is_image)
     n_dropped = int((~preprocessing.is_kept).sum())
     if n_dropped and X.dtype != np.uint8:  # the blank border of images is no news
         warnings.warn(

@@ -63,9 +63,7 @@ def initialise(
     return Assignment(np.where(labels == UNLABELLED, pseudo_labels, labels))
 
 
-def feature_sets(
-    rows: Rows, labels: np.ndarray, settings: Initialisation, seed: int
-) -> tuple[FeatureSets, Graph]:
+def feature_sets(rows: Rows, labels: np.ndarray, settings: Initialisation, seed: int) -> tuple[FeatureSets, Graph]:
     """The feature sets of the PU estimate, and the graph of neighbours; labels say which directions count less."""
     projection = _projection(rows, settings, seed) if rows.projection is None else rows.projection
     points = whitened(projection, labels, settings)

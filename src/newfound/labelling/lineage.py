@@ -128,8 +128,6 @@ class Lineage:
         return Identity(name, self.before.classes.ids[same[0]].item() if same else name, is_new=False, is_named=True)
 
 
-
-
 def _alike(names: list[Any]) -> np.ndarray:
     """Numbers where all are, else text."""
     is_number = all(isinstance(name, int) and not isinstance(name, bool) for name in names)

@@ -52,7 +52,7 @@ class GaussianMixtureDGM(DeepGenerativeModel):
         encoder = self.encoder.ignoring(1)
         return dataclasses.replace(self, encoder=encoder, component_mean=mean, component_log_var=log_var)
 
-    def with_components(self, source: np.ndarray, log_p_y: np.ndarray) -> "GaussianMixtureDGM":
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "GaussianMixtureDGM":
         model = super().with_components(source, log_p_y)
         mean, log_var = self.component_mean[source], self.component_log_var[source]
         return dataclasses.replace(model, component_mean=mean, component_log_var=log_var)

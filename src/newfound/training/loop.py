@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from newfound.models import Architecture, DeepGenerativeModel
@@ -56,7 +57,7 @@ def train(
     """
     states = init_states(np.array(seeds, np.uint32), log_p_y, np.float32(sigma), architecture)
     if begin_with is not None:
-        states = states._replace(model=jax.tree.map(lambda *arrays: np.stack(arrays), *begin_with))
+        states = states._replace(model=jax.tree.map(lambda *arrays: jnp.stack(arrays), *begin_with))
     most_reductions = settings.config.optimisation.max_learning_rate_reductions
     restarts = Restarts(states, len(seeds), most_reductions, settings.n_iter_no_change)
     training = Training(restarts, data, settings, seeds, callback)
