@@ -198,7 +198,7 @@ class Initialisation(Settings):
         0.5, "the density between two new classes of the mixture, over that at their means, is less", Number(0, 1)
     )
     # The first clusters
-    vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
+    vae_min_rows: int = setting(5_000, "init='kmeans': fewer rows are not pretrained as a VAE", Number(0, whole=True))
     kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)
     cluster_max_rows: int = setting(20_000, "rows that clusters are fitted on", COUNT)
     labels_per_cluster: int = setting(3, "init='kmeans': labels expected in a cluster of a known class", COUNT)

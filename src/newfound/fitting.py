@@ -23,7 +23,6 @@ from newfound.models import MODELS, Architecture, log_prior
 from newfound.models.likelihoods import LIKELIHOODS
 from newfound.parameters import Number, OneOf, Rule, Several
 from newfound.preprocessing import Preprocessing, check_feature_types, check_image_shape, decide, is_binary
-from newfound.preprocessing.statistics import FENCE_RANGES
 from newfound.progress import Show, step_bar, training_callback
 from newfound.training import (
     Callback,
@@ -281,9 +280,9 @@ def _warn_of_wild_cells(X: np.ndarray, preprocessing: Preprocessing) -> None:
     column = int(np.flatnonzero(preprocessing.is_kept)[worst])
     low, high = preprocessing.fences[:, worst]
     warnings.warn(
-        f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far outside of all others "
-        f"(by more than {FENCE_RANGES:g} interquartile ranges) and count like the nearest value that does not: most of "
-        f"all in column {column}, where values from {low:g} to {high:g} are taken as they are.",
+        f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far away from nearly all "
+        f"others and count like the nearest value that does not: most of them in column {column}, where values from "
+        f"{low:.4g} to {high:.4g} are taken as they are.",
         stacklevel=5,
     )
 

@@ -36,6 +36,7 @@ from newfound.labels import UNLABELLED
 MAX_NEW = 20
 SHORT = 6  # iterations, before most starts are given up
 N_STARTS = 3  # that are not
+N_AFRESH = 8  # starts from clusters of all rows
 
 
 class MixtureFit(NamedTuple):
@@ -97,7 +98,7 @@ def fit_mixture(
 
 def _search(table: Table, settings: Initialisation, seed: int) -> list[Fit]:
     """What is found by strict demands, by those of the settings, and by lenient ones."""
-    fit = known_only(table)
+    fit = _known(table, seed)
     candidates = _candidates(table, fit, settings, seed)
     found = []
     for level in (3, 2, 1):  # each goes on where the one before ended
@@ -133,7 +134,7 @@ def prefers_mixture(points: np.ndarray, settings: Initialisation, fit: MixtureFi
 
 def _of_number(table: Table, n_new: int, settings: Initialisation, seed: int) -> Fit:
     """As many new classes as are asked for, if need be empty ones."""
-    fit = known_only(table)
+    fit = _known(table, seed)
     if n_new == 0 and table.n_known == 0:
         raise ValueError("There is no class: no label is known and n_new is 0. Ask for one new class or more.")
     while _n_new(table, fit) < n_new:
@@ -164,11 +165,43 @@ def _candidates(table: Table, fit: Fit, settings: Initialisation, seed: int) -> 
         start = np.hstack([fit.responsibilities, np.zeros((len(table.labels), 1))])
         start[rows] = np.eye(start.shape[1])[-1]
         started.append(iterate(table, start, fit.prior, max_iter=SHORT))
+    started += _afresh(table, fit.responsibilities.shape[1] + 1, seed)
     started.sort(key=lambda begun: -begun.bound)
     is_other = [i == 0 or abs(started[i - 1].bound - begun.bound) > 0.05 for i, begun in enumerate(started)]
     others = [begun for begun, other in zip(started, is_other, strict=True) if other][:N_STARTS]
     ended = [iterate(table, begun.responsibilities, begun.prior) for begun in others]
     return [Candidate(new, _level(table, fit, new, settings, seed)) for new in ended]
+
+
+def _known(table: Table, seed: int) -> Fit:
+    """The best mixture without new classes: begun at the labelled rows, and afresh."""
+    begun = [known_only(table), *_afresh(table, table.n_known, seed)]
+    return max((iterate(table, fit.responsibilities, fit.prior) for fit in begun), key=lambda fit: fit.bound)
+
+
+def _afresh(table: Table, n_classes: int, seed: int) -> list[Fit]:
+    """Fits begun at clusters of all rows; a known class is the cluster that holds most of its labels.
+
+    What begins at the labelled rows may end where their chance selection has led it: few labels are a poor start, but
+    can tell which of two ends is the better one.
+    """
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.cluster import KMeans
+
+    if n_classes < 2 or len(np.unique(table.Z.round(9), axis=0)) < n_classes:
+        return []
+    rows = np.flatnonzero(table.labels != UNLABELLED)
+    prior = labelled_only(table)[1]
+    begun = []
+    for start in range(N_AFRESH):
+        points = table.Z * table.spread if start % 2 == 0 else table.Z
+        cluster = KMeans(n_classes, n_init=1, random_state=seed + start).fit_predict(points)
+        counts = np.zeros((n_classes, n_classes))
+        np.add.at(counts, (table.labels[rows], cluster[rows]), 1)
+        responsibilities = np.eye(n_classes)[linear_sum_assignment(-counts.T)[1][cluster]]
+        responsibilities[rows] = np.eye(n_classes)[table.labels[rows]]
+        begun.append(iterate(table, responsibilities, prior, max_iter=SHORT))
+    return begun
 
 
 def _places(table: Table, fit: Fit, seed: int) -> list[np.ndarray]:
@@ -219,6 +252,8 @@ def _level(table: Table, old: Fit, new: Fit, settings: Initialisation, seed: int
     p, valley = settings.new_class_p, settings.new_class_valley
     levels = (Demands(0.0, 5 * p, min(1.5 * valley, 1.0)), Demands(3.0, p, valley), Demands(10.0, p / 10, valley / 2))
     gain, lenient = new.bound - old.bound, levels[0]
+    if gain > levels[-1].gain:  # where rows speak so clearly, labels need not: a dozen of them hardly can
+        levels = (lenient, levels[1]._replace(p=lenient.p), levels[-1])
     if gain <= lenient.gain:
         return 0
     n_new = _n_new(table, new)

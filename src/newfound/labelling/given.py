@@ -21,8 +21,8 @@ def called_now(fitted: Fitted, labels: Labels) -> dict[int, str]:
     """By the position of each new class of a fit: what it is called, by a person or by the labels given in it.
 
     Labels name a class that nobody named, where more than half of those given in it agree on a name that no known class
-    has: a row of a known class that was taken for new says that it was, and nothing about the others. Where labels go by
-    the name it was found under, that is its name.
+    has: a row of a known class that was taken for new says that it was, and nothing about the others. Where labels go
+    by the name it was found under, that is its name.
     """
     classes, names = fitted.classes, labels.names
     known, used = classes.known.astype(str), set(map(str, labels.observed().classes))

@@ -7,8 +7,7 @@ import numpy as np
 
 BLOCK_ROWS = 8192  # statistics are summed over blocks, so that uint8 rows are never all floats at once
 FENCE_ROWS = 10_000  # rows that the fences are taken from
-FENCE_QUANTILES = (0.25, 0.05, 0.005)  # the next where a column has one value between the one before and its opposite
-FENCE_RANGES = 10.0  # ranges between these quantiles, beyond them: a cell farther out is a wild one
+FENCES = {0.25: 10.0, 0.05: 100.0, 0.005: 100.0}  # a quantile, and how many ranges to its opposite a cell may be beyond
 
 
 class ColumnStatistics(NamedTuple):
@@ -39,16 +38,16 @@ class ColumnStatistics(NamedTuple):
 def fences_of(X: np.ndarray) -> np.ndarray:
     """(2, columns): ten times the interquartile range below the lower quartile, and above the upper one.
 
-    Where the quartiles are the same, quantiles farther out take their place; where these are, there is no fence.
+    Where the quartiles are the same, as in a column that is mostly 0, quantiles farther out take their place, and the
+    fences are farther away; where these are the same, too, there are none.
     """
     fences = np.array([[-np.inf], [np.inf]]).repeat(X.shape[1], axis=1)
     if X.dtype == np.uint8:
         return fences
     sample = X[np.random.default_rng(0).permutation(len(X))[:FENCE_ROWS]].astype(float)
-    levels = [*FENCE_QUANTILES, *(1 - q for q in FENCE_QUANTILES)]
-    quantiles = np.quantile(sample, levels, axis=0, method="nearest").reshape(2, len(FENCE_QUANTILES), -1)
-    for low, high in quantiles.transpose(1, 0, 2)[::-1]:  # the innermost that differ have the last word
-        beyond = FENCE_RANGES * (high / 2 - low / 2) * 2
+    for quantile, ranges in reversed(FENCES.items()):  # the innermost that differ have the last word
+        low, high = np.quantile(sample, (quantile, 1 - quantile), axis=0, method="nearest")
+        beyond = 2 * ranges * (high / 2 - low / 2)
         fences = np.where(high > low, [low - beyond, high + beyond], fences)
     return fences
 

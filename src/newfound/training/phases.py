@@ -1,7 +1,9 @@
 """The phases of training, as data: what each trains on, with what weights, for how many steps.
 
-1. VAE pretraining: with one component only, until z-space has a shape. (Few rows make no z-space worth the name.)
-2. Pseudo-labels: every row is given a component (`newfound.initialisation`), and trained on as if it were its label.
+1. VAE pretraining: with one component only, until z-space has a shape, where components are to be found in it
+   (init="kmeans"; few rows make no z-space worth the name).
+2. Pseudo-labels: every row is given a component (`newfound.discovery`, `newfound.initialisation`), and trained on as if
+   it were its label.
 3. The objective itself.
 
 A refit has the third only.
@@ -71,7 +73,7 @@ class Schedule(NamedTuple):
         pretrain_steps = _whole_chunks(settings.pretrain_epochs * steps_per_epoch) * is_pretrained(
             settings, data.classes
         )
-        has_vae = len(data.training) >= settings.config.initialisation.vae_min_rows
+        has_vae = data.found is None and len(data.training) >= settings.config.initialisation.vae_min_rows
         return cls(
             vae_steps=pretrain_steps * has_vae,
             pseudo_label_steps=pretrain_steps,
