@@ -12,7 +12,7 @@ from newfound import GMDGM, SSVAE, Config
 from newfound.estimator import estimator_of
 from newfound.evaluation import evaluate
 from newfound.models import MODELS
-from newfound.training import Termination
+from newfound.trained import Termination
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_sample_makes_rows_of_a_class_in_the_users_units(fitted):
     assert model.sample(7).shape == (7, X.shape[1])
     assert np.array_equal(model.sample(3, 1, random_state=5), model.sample(3, class_name=1, random_state=5))
     assert model.sample_grid(6).shape == (6, 4, X.shape[1])
-    with pytest.raises(ValueError, match=r"class_name must be one of classes_ \(0, 1, 2, 3\); got 'cat'"):
+    with pytest.raises(ValueError, match="There is no class 'cat'. The classes are 0, 1, 2, 3"):
         model.sample(3, class_name="cat")
     with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1; got 0"):
         model.sample(0)
@@ -209,6 +209,7 @@ def test_every_model_of_the_registry_has_an_estimator(monkeypatch):
     X, truth = blobs()
     model = estimator_of("another")(n_new=2, **quick(max_epochs=1)).fit(X, some_labels(truth))
     assert model.predict(X).shape == (len(X),)
+    assert model.sample(3, random_state=0).shape == (3, X.shape[1])  # by its own equations
     with pytest.raises(ValueError, match="model must be 'gmdgm' or 'ssvae'"):
         estimator_of("gan")
 

@@ -36,7 +36,9 @@ def test_pixels_of_an_image_are_in_one_unit_whatever_it_is():
     pixels = np.abs(X) * [0, 1, 2, 5]
     as_image = seen(decide(pixels, "auto", 0.0, is_image=True), pixels)
     np.testing.assert_allclose(as_image, pixels[:, 1:] / pixels.max(), rtol=1e-5)
-    np.testing.assert_allclose(seen(decide(1e-9 * pixels, "auto", 0.0, is_image=True), 1e-9 * pixels), as_image, rtol=1e-5)
+    np.testing.assert_allclose(
+        seen(decide(1e-9 * pixels, "auto", 0.0, is_image=True), 1e-9 * pixels), as_image, rtol=1e-5
+    )
 
 
 @settings(max_examples=500, deadline=None)

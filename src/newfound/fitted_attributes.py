@@ -7,10 +7,21 @@ import numpy as np
 from newfound.fitted import Fitted
 
 
+def check_fitted(model: Any) -> None:
+    """Refuse a model that is not, as scikit-learn does; a look costs nothing where it is."""
+    if "fitted_" in vars(model):
+        return
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model, "fitted_")
+
+
 class FittedAttributes:
     """The attributes of a fitted estimator that end in an underscore."""
 
     fitted_: Fitted
+    n_features_in_: int
+    feature_names_in_: np.ndarray  # where X was a data frame
 
     classes_ = property(lambda self: self.fitted_.classes.names, doc="Known classes first, then the new ones.")
     labels_ = property(lambda self: self.fitted_.labels, doc="The class of each row that was fitted on.")

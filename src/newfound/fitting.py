@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from newfound.batching import in_batches
 from newfound.calibration import MIN_LABELS, fit_temperature
 from newfound.classes import Classes
 from newfound.config import Config
 from newfound.discovery import Discovery, Selection, discover
 from newfound.discovery.selection import describe
 from newfound.fitted import Fitted, regime_of
-from newfound.inference import component_log_probabilities, component_probabilities, normed
+from newfound.inference import Inference, Posterior, normed
 from newfound.initialisation import Assignment, Images, Rows, feature_sets
 from newfound.label_checks import check_classes, check_number, check_validation
 from newfound.labels import UNLABELLED, Labels
@@ -24,16 +23,8 @@ from newfound.models.likelihoods import LIKELIHOODS
 from newfound.parameters import Number, OneOf, Rule, Several
 from newfound.preprocessing import Preprocessing, check_feature_types, check_image_shape, decide, is_binary
 from newfound.progress import Show, step_bar, training_callback
-from newfound.training import (
-    Callback,
-    RestartResult,
-    Termination,
-    TrainingData,
-    best_restart,
-    split_rows,
-    train,
-    training_settings,
-)
+from newfound.trained import RestartResult, Termination, best_restart
+from newfound.training import Callback, TrainingData, split_rows, train, training_settings
 from newfound.wording import count
 
 PU_WEIGHT = 0.3  # of pu_weight='auto'
@@ -106,7 +97,8 @@ def fit_model(
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
     labels_held_out = split[1][labels.is_labelled[split[1]]]
-    temperature = temperature_of(data, restarts[best], labels_held_out)
+    inference = Inference(Posterior.of(architecture, restarts[best].weights), preprocessing)
+    temperature = temperature_of(inference, X, data, labels_held_out)
     _warn_of_selection(None if found is None else found.selection, labels.classes, p)
     n_new = len(data.classes.new_components)
     return Fitted(
@@ -117,7 +109,7 @@ def fit_model(
         restarts=tuple(restarts),
         best_restart=best,
         validation_indices=split[1],
-        **_answer(data, found, restarts[best], temperature),
+        **_answer(inference, X, data, found, temperature),
         temperature=temperature,
         n_held_out_labels=len(labels_held_out),
         n_features=X.shape[1],
@@ -215,16 +207,17 @@ def _train(
     return train(architecture, prior, sigma, data, settings, seeds, callback)
 
 
-def temperature_of(data: TrainingData, restart: RestartResult, held_out: np.ndarray) -> float:
+def temperature_of(inference: Inference, X: np.ndarray, data: TrainingData, held_out: np.ndarray) -> float:
     """Fitted on the labels that no step saw."""
     if len(held_out) < MIN_LABELS:
-        return 1.0  # and nothing is compiled to find that out
-    rows = data.X[held_out]
-    log_q = in_batches(lambda some: component_log_probabilities(restart.model, some, data.scaling), rows)
+        return 1.0
+    log_q = inference.component_log_probabilities(X[held_out])
     return fit_temperature(log_q.astype(float), data.classes.component_class, data.labels[held_out])
 
 
-def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult, temperature: float) -> dict[str, Any]:
+def _answer(
+    inference: Inference, X: np.ndarray, data: TrainingData, found: Discovery | None, temperature: float
+) -> dict[str, Any]:
     """What is said of the rows that were fitted on: what was discovered, else what the model predicts."""
     classes = data.classes
     n_new = len(classes) - classes.n_known
@@ -234,8 +227,7 @@ def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult,
     if found is not None and found.n_new:
         component, probabilities = found.labels, found.targets
     else:  # what was found is that there is nothing to find: the classifier knows best
-        q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling, temperature), data.X)
-        probabilities = normed(q)
+        probabilities = normed(inference.component_probabilities(X, temperature))
         component = classes.answer(probabilities).component
     is_labelled = data.labels != UNLABELLED
     return {
@@ -280,9 +272,9 @@ def _warn_of_wild_cells(X: np.ndarray, preprocessing: Preprocessing) -> None:
     column = int(np.flatnonzero(preprocessing.is_kept)[worst])
     low, high = preprocessing.fences[:, worst]
     warnings.warn(
-        f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far away from nearly all "
-        f"others and count like the nearest value that does not: most of them in column {column}, where values from "
-        f"{low:.4g} to {high:.4g} are taken as they are.",
+        f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far away from nearly "
+        f"all others and count like the nearest value that does not: most of them in column {column}, where values "
+        f"from {low:.4g} to {high:.4g} are taken as they are.",
         stacklevel=5,
     )
 

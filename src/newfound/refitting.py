@@ -16,15 +16,19 @@ from newfound.discovery import Discovery
 from newfound.discovery.answers import answers, is_sure
 from newfound.fitted import Fitted, regime_of
 from newfound.fitting import PU_WEIGHT, Parameters, rows_of, temperature_of
+from newfound.inference import Inference, Posterior
 from newfound.initialisation import Assignment, Rows, feature_sets
 from newfound.label_checks import check_classes
 from newfound.labelling.correction import N_LENGTHS, corrected
 from newfound.labelling.likeness import Likeness, joined
 from newfound.labelling.lineage import Lineage
 from newfound.labels import UNLABELLED, Labels
-from newfound.models import MODELS, DeepGenerativeModel
+from newfound.models import MODELS
+from newfound.models.base import DeepGenerativeModel
+from newfound.models.weights import model_of
 from newfound.progress import step_bar, training_callback
-from newfound.training import RestartResult, TrainingData, TrainingSettings, best_restart, train, training_settings
+from newfound.trained import RestartResult, best_restart
+from newfound.training import TrainingData, TrainingSettings, train, training_settings
 
 SHARE = 0.25  # of the epochs of a fit: networks that know most of it learn the rest
 LEAST_PRIOR = 1e-6  # p(y) of a component that has no rows
@@ -46,18 +50,19 @@ def refit_model(
         data = TrainingData(rows.X, labels.codes, training, held_out, rows.scaling, classes, rows.images, found)
         show(0, 0, "compiling")
         prior = np.log(np.maximum(targets.mean(axis=0), LEAST_PRIOR)).astype(np.float32)
-        models = [as_begun(of.model, lineage.sources(targets), prior) for of in before.restarts]
+        models = [as_begun(before, of, lineage.sources(targets), prior) for of in before.restarts]
         architecture = before.architecture._replace(n_components=classes.n_components)
         seeds = [of.seed for of in before.restarts]
         settings = _settings(labels.codes[training], p)
         restarts = train(architecture, prior, 1.0, data, settings, seeds, training_callback(show), models)
     fitted = replace(before, classes=classes, architecture=architecture, restarts=tuple(restarts))
-    return _with_answer(fitted, lineage, data, restarts)
+    return _with_answer(fitted, lineage, data, restarts, X)
 
 
-def as_begun(model: DeepGenerativeModel, sources: np.ndarray, prior: np.ndarray) -> DeepGenerativeModel:
+def as_begun(before: Fitted, restart: RestartResult, sources: np.ndarray, prior: np.ndarray) -> DeepGenerativeModel:
     """A trained model with the components that there are now."""
-    return jax.tree.map(jnp.asarray, model).with_components(sources, jnp.asarray(prior))
+    model = jax.tree.map(jnp.asarray, model_of(before.architecture, restart.weights))
+    return model.with_components(sources, jnp.asarray(prior))
 
 
 def corrected_targets(rows: Rows, codes: np.ndarray, lineage: Lineage, p: Parameters) -> np.ndarray:
@@ -84,13 +89,16 @@ def _settings(codes: np.ndarray, p: Parameters) -> TrainingSettings:
     return replace(settings, max_epochs=max(1, round(SHARE * settings.max_epochs)), is_refit=True)
 
 
-def _with_answer(fitted: Fitted, lineage: Lineage, data: TrainingData, restarts: list[RestartResult]) -> Fitted:
+def _with_answer(
+    fitted: Fitted, lineage: Lineage, data: TrainingData, restarts: list[RestartResult], X: np.ndarray
+) -> Fitted:
     """With what is said of the rows, and how sure the best restart may be."""
     assert data.found is not None
     assert data.found.targets is not None
     best, classes, is_labelled = best_restart(restarts), fitted.classes, data.labels != UNLABELLED
     held_out = data.validation[is_labelled[data.validation]]
     has_unlabelled = not is_labelled.all()
+    inference = Inference(Posterior.of(fitted.architecture, restarts[best].weights), fitted.preprocessing)
     return replace(
         fitted,
         best_restart=best,
@@ -102,7 +110,7 @@ def _with_answer(fitted: Fitted, lineage: Lineage, data: TrainingData, restarts:
         n_new_range=lineage.n_new_range,
         tree=lineage.tree,
         evidence=lineage.evidence,
-        temperature=temperature_of(data, restarts[best], held_out),
+        temperature=temperature_of(inference, X, data, held_out),
         n_held_out_labels=len(held_out),
         discovery=_discovery(fitted, lineage, data.found.labels, data.found.targets),
     )

@@ -11,8 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as tensors_from_bytes
@@ -23,10 +21,10 @@ from newfound.classes import Classes
 from newfound.discovery import ClassTree, Evidence, Selection
 from newfound.files import replace_file
 from newfound.fitted import Fitted
-from newfound.models import MODELS, Architecture, DeepGenerativeModel
-from newfound.models.randomness import key_of
+from newfound.models import Architecture
+from newfound.models.shapes import posterior_shapes
 from newfound.preprocessing import Preprocessing, Scaling
-from newfound.training import RestartResult, Termination
+from newfound.trained import RestartResult, Termination
 
 FORMAT = 4
 DESCRIPTION = "model.json"
@@ -58,7 +56,7 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         preprocessing=_preprocessing(tensors, architecture),
         architecture=architecture,
         restarts=tuple(
-            _restart_from_json(restart, _model(architecture, tensors, f"restart-{i}"))
+            _restart_from_json(restart, _weights(architecture, tensors, f"restart-{i}", folder))
             for i, restart in enumerate(description["restarts"])
         ),
         best_restart=description["best_restart"],
@@ -147,13 +145,8 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         "row_is_labelled": fitted.row_is_labelled,
     }
     for i, restart in enumerate(fitted.restarts):
-        tensors |= {f"restart-{i}{name}": array for name, array in _named_leaves(restart.model).items()}
+        tensors |= {f"restart-{i}{name}": array for name, array in restart.weights.items()}
     return {name: np.asarray(array, order="C") for name, array in tensors.items()}
-
-
-def _named_leaves(model: DeepGenerativeModel) -> dict[str, np.ndarray]:
-    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
-    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
 
 
 # ---- in ----------------------------------------------------------------------------------------------------------
@@ -241,10 +234,10 @@ def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -
     )
 
 
-def _restart_from_json(stored: dict[str, Any], model: DeepGenerativeModel) -> RestartResult:
+def _restart_from_json(stored: dict[str, Any], weights: dict[str, np.ndarray]) -> RestartResult:
     return RestartResult(
         seed=stored["seed"],
-        model=model,
+        weights=weights,
         termination_condition=Termination(stored["termination_condition"]),
         validation_elbo=math.nan if stored["validation_elbo"] is None else stored["validation_elbo"],
         learning_rate_reductions=stored["learning_rate_reductions"],
@@ -252,8 +245,16 @@ def _restart_from_json(stored: dict[str, Any], model: DeepGenerativeModel) -> Re
     )
 
 
-def _model(architecture: Architecture, tensors: dict[str, np.ndarray], prefix: str) -> DeepGenerativeModel:
-    log_p_y, sigma = jnp.zeros(architecture.n_components), jnp.float32(1)
-    blank = jax.eval_shape(lambda: MODELS[architecture.model].init(key_of(0), architecture, log_p_y, sigma))
-    paths, structure = jax.tree_util.tree_flatten_with_path(blank)
-    return jax.tree.unflatten(structure, [tensors[prefix + jax.tree_util.keystr(path)] for path, _ in paths])
+def _weights(
+    architecture: Architecture, tensors: dict[str, np.ndarray], restart: str, folder: Path
+) -> dict[str, np.ndarray]:
+    """Of one restart: its arrays by the names that they have in the model, which begin with a point."""
+    weights = {name.removeprefix(restart): array for name, array in tensors.items() if name.startswith(f"{restart}.")}
+    for name, shape in posterior_shapes(architecture).items():
+        if name not in weights or weights[name].shape != shape:
+            got = weights[name].shape if name in weights else "nothing"
+            raise ValueError(
+                f"{str(folder)!r} is damaged: {restart}{name} must have the shape {shape}; got {got}. "
+                f"Save the model again."
+            )
+    return weights

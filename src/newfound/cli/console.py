@@ -32,9 +32,22 @@ def clear_errors() -> Iterator[None]:
         raise typer.Exit(BAD_INPUT) from None
 
 
+AS_OPTIONS = {  # what Python says, and what the command line has for it
+    r"`(label|labels|id|ignore|categorical|numeric|group|features)`": r"--\1",
+    r"\bn_new = '?(\w+)'?": r"--n-new \1",
+    r"^n_new\b": "N_NEW",  # of `newfound cut`
+    r"\binto='?([^']*)'?\.$": r"--into \1.",
+    r"^abstain\b": "--abstain",
+    r"\bknown_only\b": "--known-only",
+    r"\bnew_threshold\b": "--new-threshold",
+}
+
+
 def as_options(sentence: str) -> str:
     """The same sentence with the command line's options in place of Python's parameters: --ignore for `ignore`."""
-    return re.sub(r"`(label|labels|id|ignore|categorical|numeric|group|features)`", r"--\1", sentence)
+    for pattern, option in AS_OPTIONS.items():
+        sentence = re.sub(pattern, option, sentence)
+    return sentence
 
 
 def console_for(as_json: bool) -> "Console":

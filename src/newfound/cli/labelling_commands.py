@@ -45,7 +45,6 @@ def suggest(
     """
     console = console_for(as_json)
     with clear_errors(), status_line(console, "looking for rows that would tell most"):
-        keep_compiled_programs()
         found = _suggested(console, run, rows, out, label_studio)
     if as_json:
         print_json(found)
@@ -68,7 +67,6 @@ def label(
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "writing the run again"):
-        keep_compiled_programs()
         opened = open_run(run)
         given = read_given(opened, labels)
         if not given.given and not given.corrections:

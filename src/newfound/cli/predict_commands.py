@@ -10,7 +10,6 @@ from newfound.cli.console import (
     RunArgument,
     clear_errors,
     console_for,
-    keep_compiled_programs,
     print_json,
     status_line,
     table_with,
@@ -54,7 +53,6 @@ def predict(
     console = console_for(as_json)
     with clear_errors(), status_line(console, "reading") as show:
         opened = open_run(run)
-        keep_compiled_programs()
         decision = Decision(abstain, known_only, new_threshold)
         wanted = Wanted(only_new, [name.strip() for names in columns or [] for name in names.split(",")])
         n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision, wanted, features)
@@ -80,7 +78,6 @@ def evaluate(
     console = console_for(as_json)
     with clear_errors(), status_line(console, "predicting"):
         opened = open_run(run)
-        keep_compiled_programs()
         evaluation = evaluate_file(opened, source, label, features)
         matches = which_is_which(evaluation, opened.class_map)
     if as_json:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from newfound.fitted import Fitted
+from newfound.fitted_attributes import check_fitted
 from newfound.labelling.changes import Changes, HeldOut, Named, compare
 from newfound.labelling.given import ToLearn, called_now, labels_to_learn
 from newfound.labelling.lineage import Lineage
@@ -29,7 +29,7 @@ class LabellingLoop:
         X are the rows that were fitted on. Those that carried a label then, or carry one in y now, are left out. Of
         each suggestion: the number of its row, its class with its probability, and why it would tell much.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         check_parameters({"n": n}, {"n": (Number(1, whole=True),)})
         fitted = self.fitted_
         latent = self.transform(X)  # type: ignore[attr-defined]
@@ -44,7 +44,7 @@ class LabellingLoop:
         a person named, or in which most of the given labels agree; a name that no class has becomes a class of its
         own. Rows that are like those labelled follow them. `changes_` of the new estimator says what is different.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         before = self.fitted_
         _check_rows(before, len(X))
         labels = as_called_now(before, Labels.read(y, len(before.row_components)))

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from newfound.models.base import Architecture, DeepGenerativeModel, Gaussian, shared_parts
+from newfound.models.architecture import Architecture
+from newfound.models.base import DeepGenerativeModel, Gaussian, shared_parts
 
 
 class GaussianMixtureDGM(DeepGenerativeModel):

@@ -41,6 +41,7 @@ from newfound.data import Schema
 from newfound.descriptions import Descriptions
 from newfound.errors import DataError
 from newfound.labelling import Changes
+from newfound.predictor import Predictor, load_predictor
 from newfound.runs.act_log import LoggedAct, in_effect, read_acts, replayed
 from newfound.runs.class_descriptions import descriptions_from_json
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
@@ -86,6 +87,11 @@ class Run:
         model = load(self.folder / "model")
         model.fitted_ = replayed(model.fitted_, acts)
         return model
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model with the same classes, for those who only predict: there at once."""
+        return Predictor(replayed(load_predictor(self.folder / "model").fitted_, self.acts))
 
     @property
     def acts(self) -> list[LoggedAct]:

@@ -59,7 +59,7 @@ def predict_batches(
     features: str | None = None,
 ) -> Iterator[Columns]:
     """Predictions for a file, some rows at a time where its format allows, so that memory stays flat."""
-    model = run.model
+    model = run.predictor
     classes = model.fitted_.classes
     decision.check(classes)
     for batch in _batches(source, run.schema, label, features):

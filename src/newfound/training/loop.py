@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from newfound.models import Architecture, DeepGenerativeModel
+from newfound.models import Architecture
+from newfound.models.base import DeepGenerativeModel
+from newfound.trained import RestartResult, Termination
 from newfound.training.batches import BatchStream, Chunk, StreamState, make_chunk, prefetch
 from newfound.training.phases import STEPS_PER_CHUNK, Phase, Schedule, TrainingData, phases
-from newfound.training.restarts import RestartResult, Restarts, Termination
+from newfound.training.restarts import Restarts
 from newfound.training.settings import TrainingSettings
 from newfound.training.steps import Hyperparameters, StepInfo, TrainState, compiled_train_chunk, init_states
 from newfound.training.validation import ValidationSet

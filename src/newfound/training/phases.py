@@ -23,7 +23,7 @@ from newfound.batching import in_batches
 from newfound.classes import Classes
 from newfound.initialisation import Assignment, Images, Rows, initialise
 from newfound.labels import UNLABELLED
-from newfound.models import DeepGenerativeModel
+from newfound.models.base import DeepGenerativeModel
 from newfound.models.objective import Weights
 from newfound.preprocessing import Scaling
 from newfound.training.restarts import Restarts

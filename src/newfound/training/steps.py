@@ -11,8 +11,8 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree, UInt32
 
 from newfound.labels import UNLABELLED
-from newfound.models import MODELS, Architecture, DeepGenerativeModel
-from newfound.models.base import vmap_unless_single
+from newfound.models import MODELS, Architecture
+from newfound.models.base import DeepGenerativeModel, vmap_unless_single
 from newfound.models.objective import Expectation, Terms, Weights, batch_terms, row_terms
 from newfound.models.randomness import key_of
 from newfound.preprocessing import Scaling
@@ -48,17 +48,6 @@ class StepInfo(NamedTuple):
     cross_entropy: Float[Array, "*steps"]  # −log q(label | x)
     pu_loss: Float[Array, "*steps"]  # −pu_log_prob
     grad_norm: Float[Array, "*steps"]
-
-
-TERM_NAMES = {  # as people read them
-    "loss": "loss",
-    "reconstruction": "log p(x | y, z)",
-    "kl_z": "KL of z",
-    "kl_y": "KL of y",
-    "cross_entropy": "cross-entropy of the labels",
-    "pu_loss": "PU loss (missing labels)",
-    "grad_norm": "gradient norm",
-}
 
 
 def init_states(

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from newfound.labels import UNLABELLED
-from newfound.models import DeepGenerativeModel
+from newfound.models.base import DeepGenerativeModel
 from newfound.models.objective import Expectation
 from newfound.preprocessing import Scaling
 from newfound.training.steps import validation_batch
