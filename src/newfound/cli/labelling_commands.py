@@ -37,15 +37,19 @@ def suggest(
     label_studio: Annotated[
         Path | None, typer.Option(help="Also tasks for Label Studio, .json; its interface is written beside, .xml.")
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over files that are there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Which rows to label next: those that would tell most, and no two that tell the same.
 
     Example: `newfound suggest run/ --rows 20 --out suggest.csv`
     """
+    from newfound.runs.suggestion_files import check_paths
+
     console = console_for(as_json)
     with clear_errors(), status_line(console, "looking for rows that would tell most"):
         keep_compiled_programs()
+        check_paths(out, label_studio, replace=replace)
         found = _suggested(console, run, rows, out, label_studio)
     if as_json:
         print_json(found)

@@ -11,6 +11,7 @@ from newfound.cli.console import (
     clear_errors,
     console_for,
     keep_compiled_programs,
+    listener_on,
     print_json,
     status_line,
     table_with,
@@ -42,6 +43,7 @@ def predict(
     new_threshold: Annotated[
         float | None, typer.Option(help="Call a row new where P(new) is above this, 0 to 1.")
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over a file that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the class of every row of another file, whatever its size, and write it beside your columns.
@@ -57,7 +59,8 @@ def predict(
         keep_compiled_programs()
         decision = Decision(abstain, known_only, new_threshold)
         wanted = Wanted(only_new, [name.strip() for names in columns or [] for name in names.split(",")])
-        n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision, wanted, features)
+        options = {"replace": replace, "note": listener_on(console).note}
+        n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision, wanted, features, **options)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})
     else:

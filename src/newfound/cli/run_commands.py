@@ -35,9 +35,12 @@ def report(run: RunArgument) -> None:
     """
     from newfound.report import write_report
     from newfound.runs import caught_up, open_run
+    from newfound.runs.manifest import alone
 
     with clear_errors():
-        typer.echo(f"wrote {write_report(caught_up(open_run(run)))}")
+        opened = caught_up(open_run(run))
+        with alone(opened.folder):
+            typer.echo(f"wrote {write_report(opened)}")
 
 
 def info(run: RunArgument, as_json: AsJson = False) -> None:
@@ -50,6 +53,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
     console = console_for(as_json)
     with clear_errors():
         opened = open_run(run)
+        opened.check()
         if as_json:
             answer = {"answer": str(opened.answer)}
             print_json(answer | opened.description | _audit(opened) | _classes(opened) | _acts(opened))

@@ -11,11 +11,12 @@ from newfound.data.formats import is_table
 from newfound.data.table_format import ColumnSelection
 from newfound.data.table_sources import TableFile
 from newfound.errors import DataError
-from newfound.files import replace_file
+from newfound.files import make_folders, replace_file
 from newfound.labelling import Suggestions
 from newfound.runs.columnar import Columns, csv_bytes
 from newfound.runs.folder import Run
 from newfound.runs.label_studio import as_data_uri, interface, task
+from newfound.runs.outputs import check_file_out
 
 ROW_ID, LABEL, OWN_LABEL = "newfound_row_id", "label", "newfound_label"
 
@@ -67,23 +68,29 @@ def suggestion_table(run: Run, suggestions: Suggestions, own: Columns) -> Column
     return others | of_rows | {to_fill: np.full(len(suggestions), "", dtype=str)}
 
 
+def check_paths(out: Path, tasks: Path | None, *, replace: bool) -> None:
+    """Before anything is computed; a file of suggestions may hold the labels that a person filled in."""
+    if out.suffix.lower() != ".csv":
+        raise DataError(f"--out must end in .csv; got {out.name!r}. Name another file.")
+    if tasks is not None and tasks.suffix.lower() != ".json":
+        raise DataError(f"--label-studio must end in .json; got {tasks.name!r}. Name another file.")
+    for path in (out, *((tasks, tasks.with_suffix(".xml")) if tasks else ())):
+        check_file_out(path, [], replace=replace)
+
+
 def write_suggestions(path: Path, table: Columns) -> None:
-    if path.suffix.lower() != ".csv":
-        raise DataError(f"--out must end in .csv; got {path.name!r}. Name another file.")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.absolute().parent)
     replace_file(path, csv_bytes(table))
 
 
 def write_tasks(path: Path, run: Run, suggestions: Suggestions, own: Columns) -> Path:
     """Tasks with predictions as JSON, and the labelling configuration beside it as XML, which is returned."""
-    if path.suffix.lower() != ".json":
-        raise DataError(f"--label-studio must end in .json; got {path.name!r}. Name another file.")
     rows, shape = run.rows, run.schema.image_shape
     tasks = [
         task(str(rows.row_ids[s.row]), _shown(rows.X[s.row], shape, own, i), str(s.class_name), s.probability, s.reason)
         for i, s in enumerate(suggestions)
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.absolute().parent)
     replace_file(path, json.dumps(tasks, ensure_ascii=False, indent=1).encode())
     names = [summary.name for summary in run.classes]
     replace_file(path.with_suffix(".xml"), interface(names, is_image=shape is not None).encode())
