@@ -95,8 +95,8 @@ class DeepGenerativeClassifier(
         refuse_fork()
         return self._fit(X, y, groups)
 
-    def _fit(self, X: Any, y: Any, groups: Any = None, held_out: np.ndarray | None = None) -> Self:
-        """With the given rows for validation, where they are given."""
+    def _fit(self, X: Any, y: Any, groups: Any = None, **beside: Any) -> Self:
+        """With the given rows for validation, and with checkpoints, where `beside` holds them."""
         check_parameters(self.get_params(deep=False), RULES)
         keep_compiled_programs_if_asked()
         attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
@@ -104,9 +104,7 @@ class DeepGenerativeClassifier(
         names = getattr(attempt, "feature_names_in_", None)
         groups = None if groups is None else check_groups(groups, len(X))
         parameters = self.get_params(deep=False) | {"config": self.config or Config()}
-        attempt.fitted_ = fit_model(
-            self.model, X, labels, parameters, feature_names=names, groups=groups, held_out=held_out
-        )
+        attempt.fitted_ = fit_model(self.model, X, labels, parameters, names, groups, **beside)
         self.__dict__ = attempt.__dict__
         return self
 

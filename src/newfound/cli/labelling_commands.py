@@ -1,7 +1,5 @@
 """The loop of labelling: `newfound suggest`, `newfound label` and `newfound refit`."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -98,12 +96,12 @@ def refit(
     """
     from newfound.report import write_report
     from newfound.runs import open_run, refit_run
+    from newfound.runs.outputs import told_command
 
     console = console_for(as_json)
     with clear_errors():
         keep_compiled_programs()
-        command = shlex.join(["newfound", *sys.argv[1:]])
-        options: dict[str, Any] = {"command": command, "replace": replace, "listener": listener_on(console)}
+        options: dict[str, Any] = {"command": told_command(), "replace": replace, "listener": listener_on(console)}
         made = refit_run(open_run(run), out, finish=write_report, **options)
     if as_json:
         print_json(summary_of(made))

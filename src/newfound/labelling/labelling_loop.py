@@ -53,7 +53,7 @@ class LabellingLoop:
         _warn_of_single_labels(learned)
         after = copy.copy(self)
         held_out = before.validation_indices[~_is_given(before, labels)[before.validation_indices]]
-        after._fit(X, learned.labels, groups, held_out)  # type: ignore[attr-defined]
+        after._fit(X, learned.labels, groups, held_out=held_out)  # type: ignore[attr-defined]
         classes = carried_over(before, after.fitted_, called_now(before, labels))
         is_labelled = labels.is_labelled & np.isin(labels.names, classes.known.astype(str))
         n_held_out = int(is_labelled[after.fitted_.validation_indices].sum())

@@ -20,8 +20,10 @@ from newfound.progress import step_bar
 from newfound.runs.folder import Run
 from newfound.runs.listener import SILENT, Listener
 from newfound.runs.making import made_whole
-from newfound.runs.remains import is_resumable, remove_unfinished
+from newfound.runs.remains import CHECKPOINT, is_resumable, remove_unfinished
+from newfound.runs.resuming import write_options
 from newfound.runs.writing import Origin, fill_run, leave_as_is, write_audit
+from newfound.training.checkpoints import SECONDS, Checkpoints, latest
 
 
 def fit_run(
@@ -37,23 +39,31 @@ def fit_run(
     with_audit: bool = False,
     listener: Listener = SILENT,
     finish: Callable[[Run], object] = leave_as_is,
+    options: dict[str, Any] | None = None,
+    checkpoint_every: float = SECONDS,
+    resumed: Path | None = None,
 ) -> Run:
     """Fit a model to a data set and write the run; for `observed` and `finish` see `write_run`.
 
     The unfinished folder is there from the start: a place that cannot be written to is found before the fit, and
-    `open_run` can tell that a fit was killed.
+    `open_run` can tell that a fit was killed. There training keeps checkpoints, with the `options` to call this again
+    with; `resumed` is such a folder, from which it goes on.
     """
     estimator = estimator_for(dataset, model, settings)
     origin = replaced(origin, uses_groups=uses_groups)
 
-    def fit(labels: Labels) -> Any:
-        return estimator.fit(dataset.X, labels, dataset.groups if uses_groups else None)
+    def fit(labels: Labels, building: Path) -> Any:
+        checkpoints = Checkpoints(building / CHECKPOINT, checkpoint_every)
+        if resumed is not None:
+            checkpoints = latest(resumed / CHECKPOINT, checkpoint_every) or checkpoints
+        write_options(building, options)
+        return estimator._fit(dataset.X, labels, dataset.groups if uses_groups else None, checkpoints=checkpoints)
 
-    return run_of(fit, dataset, out, origin, observed, replace, with_audit, listener, finish)
+    return run_of(fit, dataset, out, origin, observed, replace, with_audit, listener, finish, resumed=resumed)
 
 
 def run_of(
-    fit: Callable[[Labels], Any],
+    fit: Callable[[Labels, Path], Any],
     dataset: Dataset,
     out: Path,
     origin: Origin,
@@ -63,13 +73,14 @@ def run_of(
     listener: Listener,
     finish: Callable[[Run], object],
     add: Callable[[Path, Any], None] = lambda folder, estimator: None,
+    resumed: Path | None = None,
 ) -> Run:
     """The run of what `fit` makes of the labels that it may see; `add` writes what else the run holds."""
     labels = dataset.labels if observed is None else observed
     with held_back() as signals:  # whatever is asked meanwhile, what was learned is saved first
-        with made_whole(out, replace=replace, note=listener.note) as building:
-            with signals.let_through():
-                estimator = _with_notes(lambda: fit(labels), listener)
+        with made_whole(out, replace=replace, note=listener.note, resumed=resumed) as building:
+            with _told_how_to_go_on(building, out, listener), signals.let_through():
+                estimator = _with_notes(lambda: fit(labels, building), listener)
             with _kept_elsewhere(estimator, building, out):
                 run = fill_run(building, estimator, dataset, origin, observed, listener)
                 add(building, estimator)
@@ -79,6 +90,16 @@ def run_of(
         if signals.waiting:
             listener.note(f"Interrupted while saving; the run {str(out)!r} was saved first.")
     return Run(out, run.description)
+
+
+@contextmanager
+def _told_how_to_go_on(building: Path, out: Path, listener: Listener) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if is_resumable(building):
+            listener.note(f"What was learned so far is kept. Go on with it: newfound fit --resume {out}")
+        raise
 
 
 @contextmanager

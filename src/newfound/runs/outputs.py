@@ -1,6 +1,8 @@
 """Files that a command writes where the user says: what may be in the way, and what is told of paths in a run."""
 
 import os
+import shlex
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -42,3 +44,12 @@ def told_path(path: str | os.PathLike) -> str:
         if Path(given).is_relative_to(base):
             return str(prefix / Path(given).relative_to(base))
     return Path(given).name
+
+
+def told_command() -> str:
+    """The command line of this process, in which paths are as they may be told."""
+    words = []
+    for word in sys.argv[1:]:
+        option, is_given, value = word.partition("=") if word.startswith("--") else ("", "", word)
+        words.append(f"{option}{is_given}{told_path(value)}" if value else word)
+    return shlex.join(["newfound", *words])

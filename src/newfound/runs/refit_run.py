@@ -36,7 +36,7 @@ def refit_run(
     about = run.description
     origin = Origin(about["source"], command, about["masking"], about["uses_groups"])
 
-    def fit(seen: Labels) -> Any:
+    def fit(seen: Labels, building: Path) -> Any:
         return run.model.refit(dataset.X, seen, dataset.groups if origin.uses_groups else None)
 
     def add(folder: Path, estimator: Any) -> None:

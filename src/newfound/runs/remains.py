@@ -18,15 +18,15 @@ from newfound.errors import DataError
 from newfound.files import TEMPORARY
 from newfound.locks import holder_of
 from newfound.runs.manifest import LOCK, MANIFEST, Manifest, check_sizes, foreign_files, names_in, read_manifest
+from newfound.training.checkpoints import checkpoint_files
 
 UNFINISHED, FORMER = ".unfinished-", ".former-"
 CHECKPOINT = "checkpoint"  # folder
-KEPT_TRAINING = re.compile(r"training-\d+\.safetensors")
 OWN_NAMES = re.compile(
     r"(run|classes|audit|changes|descriptions|manifest)\.json|(predictions|labelled|disagreements)\.csv|report\.html|"
     r"(predictions|labelled|history|rows|own)\.parquet|examples\.safetensors|acts\.jsonl|\.lock|"
     r"model/(model\.json|weights-[0-9a-f]{16}\.safetensors)|"
-    r"checkpoint/(fit\.json|discovery\.safetensors|training-\d+\.safetensors)"
+    r"checkpoint/(fit\.json|discovery-[0-9a-f]{16}\.safetensors|training-\d+-[0-9a-f]{16}\.safetensors)"
 )
 
 
@@ -68,8 +68,7 @@ def is_whole(folder: Path) -> bool:
 
 def is_resumable(folder: Path) -> bool:
     """Whether a fit can go on from what is here."""
-    kept = folder / CHECKPOINT
-    return kept.is_dir() and any(KEPT_TRAINING.fullmatch(path.name) for path in kept.iterdir())
+    return bool(checkpoint_files(folder / CHECKPOINT))
 
 
 def why_missing(folder: Path, description: str) -> str:

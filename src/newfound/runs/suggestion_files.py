@@ -1,15 +1,15 @@
 """Rows to label, as files: a table with the user's own columns, and tasks for Label Studio."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from newfound.data import own_rows
 from newfound.data.cells import text
 from newfound.data.formats import is_table
-from newfound.data.table_format import ColumnSelection
-from newfound.data.table_sources import TableFile
 from newfound.errors import DataError
 from newfound.files import make_folders, replace_file
 from newfound.labelling import Suggestions
@@ -31,20 +31,26 @@ def suggest_for(run: Run, n: int, labelled_since: dict[int, str]) -> Suggestions
 
 
 def source_columns(run: Run, rows: np.ndarray) -> tuple[Columns, str | None]:
-    """The user's own columns of some rows, as text; none, and why, where the source is no longer what it was."""
-    source = Path(run.description["source"])
+    """The user's own columns of some rows, as text, from the run itself; none, and why, where it does not hold them."""
+    source = Path(run.description["source"]).expanduser()
     if run.schema.kind != "table" or not is_table(source):
         return {}, None
-    try:
-        table = TableFile(source)
-        cells = table.read(ColumnSelection(table.names, text=set(table.names)))
-    except DataError as error:
-        return {}, f"The source is not there, so only ids are written. {error}"
-    if cells.num_rows != len(run.rows.row_ids):
-        was = len(run.rows.row_ids)
-        return {}, f"The source has {cells.num_rows:,} rows now and had {was:,}, so only ids are written."
-    some = cells.take(rows)
-    return {name: np.array(_as_written(some.column(name)).to_pylist(), dtype=str) for name in table.names}, None
+    own = run.rows.own
+    if own is None or own.num_rows != len(run.rows.row_ids):
+        return {}, "The run does not hold your own columns, so only ids are written."
+    if own_rows.HEADER in (own.schema.metadata or {}):
+        return _cells(own, rows), None
+    some = own.take(rows)
+    return {name: np.array(_as_written(some.column(name)).to_pylist(), dtype=str) for name in own.column_names}, None
+
+
+def _cells(own: Any, rows: np.ndarray) -> Columns:
+    """Of records of CSV, as they are written."""
+    about = own.schema.metadata
+    names, delimiter = about[own_rows.NAMES].decode().split("\n"), about[own_rows.DELIMITER].decode()
+    records = own[own_rows.RECORD].take(rows).to_pylist()
+    cells = list(csv.reader(records, delimiter=delimiter))
+    return {name: np.array([line[i] if i < len(line) else "" for line in cells]) for i, name in enumerate(names)}
 
 
 def _as_written(column: Any) -> Any:

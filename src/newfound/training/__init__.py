@@ -4,6 +4,7 @@
 `loop` ties them together.
 """
 
+from newfound.training.checkpoints import Checkpoints
 from newfound.training.loop import Callback, ProgressEvent, train
 from newfound.training.phases import TrainingData
 from newfound.training.restarts import RestartResult, Termination, best_restart
@@ -14,6 +15,7 @@ from newfound.training.validation import split_rows
 __all__ = [
     "TERM_NAMES",
     "Callback",
+    "Checkpoints",
     "ProgressEvent",
     "RestartResult",
     "Termination",
