@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from newfound.cli.console import AsJson, RunArgument, clear_errors, console_for, print_audit, print_json, table_with
-from newfound.wording import count
+from newfound.wording import count, quoted_list
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +53,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
     console = console_for(as_json)
     with clear_errors():
         opened = open_run(run)
-        opened.check()
+        changed = opened.check()
         if as_json:
             answer = {"answer": str(opened.answer)}
             print_json(answer | opened.description | _audit(opened) | _classes(opened) | _acts(opened))
@@ -64,6 +64,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
             f"{about['source']}: {about['n_rows']:,} rows, {about['n_labelled']:,} labelled",
             *(f"· {sentence}" for sentence in about["log"]),
             *_decided(opened),
+            *([f"Changed or removed since newfound wrote them: {quoted_list(changed)}."] if changed else []),
             f"Fitted {about['created']} by newfound {about['newfound']}: {about['command']}",
         ]
         for line in lines:

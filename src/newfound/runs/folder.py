@@ -48,7 +48,6 @@ from newfound.runs.manifest import (
     check_all,
     check_sizes,
     damaged,
-    finish_moving,
     read_checked,
     read_manifest,
 )
@@ -109,9 +108,12 @@ class Run:
     def holds(self, name: str) -> bool:
         return (self.folder / name).is_file()
 
-    def check(self) -> None:
-        """Read every file, and refuse the first that is not as newfound wrote it."""
-        check_all(self.folder)
+    def check(self) -> list[str]:
+        """Read every file, and refuse the first that is not as newfound wrote it.
+
+        Files that are only for people, such as `labelled.csv`, may be a user's by now: the names of those that changed.
+        """
+        return check_all(self.folder)
 
     @property
     def acts(self) -> list[LoggedAct]:
@@ -195,7 +197,7 @@ def open_run(folder: str | os.PathLike) -> Run:
         raise DataError(damaged(folder, MANIFEST, "it is missing, and only it tells whether the others are whole"))
     if manifest.moving:  # a change was cut short, or is going on
         with alone(folder):
-            finish_moving(folder)
+            pass
         return open_run(folder)
     read_checked(folder, DESCRIPTION)
     check_sizes(folder, manifest)

@@ -17,6 +17,7 @@ from newfound.files import make_folders, sweep, written_whole
 from newfound.runs.columnar import Columns, csv_bytes, table_bytes
 from newfound.runs.folder import Run
 from newfound.runs.listener import ignore
+from newfound.runs.manifest import MANIFEST
 from newfound.runs.outputs import check_file_out
 from newfound.runs.predictions import ROWS_AT_A_TIME, predict_batches
 from newfound.wording import did_you_mean
@@ -92,7 +93,8 @@ def _write(
     progress: Callable[[int], None],
 ) -> int:
     make_folders(out.absolute().parent)
-    sweep(out.absolute().parent)
+    if not (out.absolute().parent / MANIFEST).is_file():  # a run's own waiting files are not for others to judge
+        sweep(out.absolute().parent)
     if own is not None and own_rows.is_csv(own) and out.suffix.lower() == ".csv" and not wanted.columns:
         with suppress(OutOfStepError), written_whole(out) as file:
             return _write_records(file, own, batches(), wanted, progress)

@@ -9,14 +9,16 @@ move, and the manifest holds the new checksums. Whoever opens a run in which thi
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from newfound.disk import disk
 from newfound.errors import DataError
-from newfound.files import TEMPORARY, Sum, replace_file, staged, sync_folder
+from newfound.files import TEMPORARY, Sum, replace_file, staged, sweep, sync_folder
+from newfound.interrupts import held_back
 from newfound.locks import held
 from newfound.wording import quoted_list
 
@@ -24,6 +26,7 @@ MANIFEST = "manifest.json"
 LOCK = ".lock"  # of whoever changes a run
 PATIENCE = 60  # seconds to wait for another command
 MOST_BYTES = 16 * 2**20  # of a manifest
+FOR_PEOPLE = ("labelled.csv", "labelled.parquet", "predictions.csv", "disagreements.csv", "report.html")  # never read
 MAY_BE_MISSING = ("acts.jsonl",)  # who moves it away goes back to the classes as fitted
 
 
@@ -144,7 +147,7 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
     """Notice at once what is missing or cut, without reading it."""
     for name, written in manifest.files.items():
         path = folder / name
-        if name in manifest.moving or (name in MAY_BE_MISSING and not path.exists()):
+        if name in manifest.moving or name in FOR_PEOPLE or (name in MAY_BE_MISSING and not path.exists()):
             continue
         n = path.stat().st_size if path.is_file() else None
         if n != written.bytes and read_manifest(folder) == manifest:
@@ -152,12 +155,17 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
             raise DataError(damaged(folder, name, why))
 
 
-def check_all(folder: Path) -> None:
-    """Read every file of a run, and refuse the first that is not as it was written."""
+def check_all(folder: Path) -> list[str]:
+    """Read every file of a run, and refuse the first that is not as it was written.
+
+    Of the files that are only for people, which nothing else is made from, the names of those that are not.
+    """
     manifest = read_manifest(folder) or Manifest()
     for name in manifest.files:
-        if name not in MAY_BE_MISSING or (folder / name).exists():
+        if name not in FOR_PEOPLE and (name not in MAY_BE_MISSING or (folder / name).exists()):
             read_checked(folder, name)
+    for_people = [name for name in manifest.files if name in FOR_PEOPLE]
+    return [name for name in for_people if not (folder / name).is_file() or not _is_own(folder, name, manifest)]
 
 
 def put_files(folder: Path, files: dict[str, bytes]) -> None:
@@ -168,6 +176,13 @@ def put_files(folder: Path, files: dict[str, bytes]) -> None:
             replace_file(folder / name, content)
         return
     _refuse_changed(folder, manifest, files)
+    with held_back():
+        _stage(folder, manifest, files)
+        finish_moving(folder)
+
+
+def _stage(folder: Path, manifest: Manifest, files: dict[str, bytes]) -> None:
+    """All files under temporary names, then the word that they are to move."""
     waiting: dict[str, Path] = {}
     try:
         for name, content in files.items():
@@ -176,9 +191,9 @@ def put_files(folder: Path, files: dict[str, bytes]) -> None:
         replace_file(folder / MANIFEST, replace(manifest, moving=moving).to_bytes())
     except BaseException:
         for path in waiting.values():
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                disk.remove(path)
         raise
-    finish_moving(folder)
 
 
 def _refuse_changed(folder: Path, manifest: Manifest, names: Iterable[str]) -> None:
@@ -199,14 +214,20 @@ def finish_moving(folder: Path) -> None:
     for name, (_, waits) in manifest.moving.items():
         if (folder / waits).exists():
             disk.replace(folder / waits, folder / name)
-    for name, (written, _) in manifest.moving.items():
-        if not (folder / name).is_file() or _sum_of(folder / name) != written:
+    files = dict(manifest.files)
+    for name in manifest.moving:
+        content = Sum.of(_content(folder, name))
+        if not manifest.knows(name, content):
             raise DataError(damaged(folder, name, "a change of the run was cut short, and its new content is gone"))
+        files[name] = content
     sync_folder(folder)
-    files = manifest.files | {name: written for name, (written, _) in manifest.moving.items()}
     replace_file(folder / MANIFEST, Manifest(files).to_bytes())
 
 
-def alone(folder: Path) -> Any:
-    """While nobody else changes the run."""
-    return held(folder / LOCK, f"the run {str(folder)!r}", PATIENCE)
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """While nobody else changes the run; what was cut short before is finished, what it left is swept away."""
+    with held(folder / LOCK, f"the run {str(folder)!r}", PATIENCE):
+        finish_moving(folder)
+        sweep(folder)
+        yield

@@ -49,7 +49,7 @@ def _cells(own: Any, rows: np.ndarray) -> Columns:
     about = own.schema.metadata
     names, delimiter = about[own_rows.NAMES].decode().split("\n"), about[own_rows.DELIMITER].decode()
     records = own[own_rows.RECORD].take(rows).to_pylist()
-    cells = list(csv.reader(records, delimiter=delimiter))
+    cells = [next(csv.reader([record], delimiter=delimiter), []) for record in records]
     return {name: np.array([line[i] if i < len(line) else "" for line in cells]) for i, name in enumerate(names)}
 
 
