@@ -40,7 +40,8 @@ def told_path(path: str | os.PathLike) -> str:
     given = os.fspath(path)
     if not os.path.isabs(given):
         return given
-    for base, prefix in ((Path.cwd(), Path()), (Path.home(), Path("~"))):
+    bases = ((Path.cwd(), Path()), (Path.home(), Path("~")))
+    for base, prefix in sorted(bases, key=lambda pair: -len(pair[0].parts)):
         if Path(given).is_relative_to(base):
             return str(prefix / Path(given).relative_to(base))
     return Path(given).name
