@@ -28,9 +28,10 @@ def stopped_after(monkeypatch, n_chunks, folder, every=1e9, **changes):
         if len(seen) == n_chunks:
             raise Terminated
 
-    with monkeypatch.context() as patch, pytest.raises(Terminated):
+    with monkeypatch.context() as patch:
         patch.setattr(loop.Training, "_advance", advance)
-        model(**changes)._fit(X, y, checkpoints=Checkpoints(folder, every))
+        with pytest.raises(Terminated):
+            model(**changes)._fit(X, y, checkpoints=Checkpoints(folder, every))
 
 
 def bits(fitted):

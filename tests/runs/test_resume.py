@@ -1,4 +1,4 @@
-"""`newfound fit --resume`: a fit that was killed or asked to end goes on, from a checkpoint in the folder being made."""
+"""`newfound fit --resume`: a fit that was asked to end goes on from a checkpoint in the folder being made."""
 
 import shutil
 
