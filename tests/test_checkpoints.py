@@ -42,7 +42,7 @@ def bits(fitted):
     return [array.tobytes() for array in of_rows], history, state.temperature, fitted.termination_condition_
 
 
-@pytest.mark.parametrize(("n_chunks", "changes"), [(1, {}), (4, {}), (3, {"n_init": 2})])
+@pytest.mark.parametrize(("n_chunks", "changes"), [(1, {}), (2, {}), (3, {"n_init": 2})])
 def test_a_fit_goes_on_with_the_same_bits(monkeypatch, tmp_path, n_chunks, changes):
     whole = model(**changes).fit(X, y)
     stopped_after(monkeypatch, n_chunks, tmp_path, **changes)

@@ -134,8 +134,8 @@ def _closing(handle: int) -> Iterator[None]:
 
 @contextmanager
 def _buffered(handle: int) -> Iterator[BinaryIO]:
-    with io.BufferedWriter(_Raw(handle), buffer_size=1 << 20) as file:
-        yield file  # type: ignore[misc]
+    with io.BufferedWriter(_Raw(handle), buffer_size=1 << 20) as file:  # type: ignore[type-var]
+        yield file
 
 
 class _Raw(io.RawIOBase):

@@ -121,7 +121,7 @@ def read_checked(folder: Path, name: str) -> bytes:
         manifest = read_manifest(folder)
         if manifest is None or manifest.knows(name, Sum.of(content)):
             return content
-    raise DataError(damaged(folder, name, _why(name, content, manifest)))
+    raise DataError(damaged(folder, name, _why(name, content, manifest or Manifest())))
 
 
 def _content(folder: Path, name: str) -> bytes:
