@@ -416,3 +416,20 @@ def test_a_saved_model_s_folder_keeps_other_weights(workplace, tmp_path):
     model.save(tmp_path)
     model.save(tmp_path)
     assert (tmp_path / "weights-mine.safetensors").read_text() == "mine"
+
+
+def test_a_mount_point_is_refused_before_training(tmp_path, monkeypatch):
+    """A volume of a container: nothing can be renamed to its place."""
+    monkeypatch.setattr(os.path, "ismount", lambda path: str(path) == str(tmp_path / "volume"))
+    with pytest.raises(DataError, match=r"is a mount point. Name a folder in it with --out, '.*volume/run'"):
+        check_out(tmp_path / "volume", replace=False)
+
+
+def test_what_a_killed_save_left_is_not_taken_for_part_of_the_run(tmp_path):
+    with made_whole(tmp_path / "run") as building:
+        put(building)
+        (building / ".newfound-0123456789ab.tmp").write_text("half")
+        (building / "checkpoint").mkdir()
+        (building / "checkpoint" / "fit.json").write_text("{}")
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["manifest.json", "run.json"]
+    assert list(read_manifest(tmp_path / "run").files) == ["run.json"]

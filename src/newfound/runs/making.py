@@ -27,6 +27,7 @@ from newfound.runs.remains import (
     is_whole,
     lock_of,
     remove_run,
+    remove_temporary,
     remove_unfinished,
     unfinished_folders,
 )
@@ -38,6 +39,8 @@ PROBE = ".newfound-000000000000.tmp"
 def check_out(folder: Path, *, replace: bool) -> None:
     """Raise where something is already there that may not be written over, before anything is computed."""
     has_run = (folder / DESCRIPTION).is_file()
+    if os.path.ismount(folder):  # a run takes its place by a rename
+        raise DataError(f"{str(folder)!r} is a mount point. Name a folder in it with --out, {str(folder / 'run')!r}.")
     if has_run and not replace:
         raise DataError(f"{str(folder)!r} already holds a run. Use --replace to write over it, or another --out.")
     if not has_run and (folder.is_symlink() or folder.exists()) and not _is_empty(folder):
@@ -109,13 +112,14 @@ def _begun(folder: Path) -> Path:
 
 
 def _seal(building: Path) -> None:
-    """The last act of making: what is here now is the run."""
+    """The last act of making: what is here now is the run, and checkpoints are no longer needed."""
+    remove_temporary(building)
+    seal(building, but=CHECKPOINT)
     checkpoint = building / CHECKPOINT
     if checkpoint.is_dir():
         for path in sorted(checkpoint.iterdir()):
             disk.remove(path)
         disk.remove_folder(checkpoint)
-    seal(building)
 
 
 def _put_back(folder: Path, note: Callable[[str], None]) -> None:

@@ -80,9 +80,10 @@ def _waiting(name: str) -> str:
     return name
 
 
-def seal(folder: Path) -> Manifest:
-    """Write the list of all files that are in a folder now: at the end of making it, when all are newfound's."""
+def seal(folder: Path, but: str = "") -> Manifest:
+    """Write the list of all files in a folder: at the end of making it, when all are newfound's; `but` one folder's."""
     names = sorted(set(names_in(folder)) - {MANIFEST, LOCK})
+    names = [name for name in names if not but or not name.startswith(f"{but}/")]
     manifest = Manifest({name: _sum_of(folder / name) for name in names})
     replace_file(folder / MANIFEST, manifest.to_bytes())
     return manifest

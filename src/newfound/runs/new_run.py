@@ -111,7 +111,9 @@ def _kept_elsewhere(estimator: Any, building: Path, out: Path) -> Iterator[None]
         if not is_resumable(building):
             with suppress(OSError):
                 remove_unfinished(building)  # which makes room
-        raise DataError(f"The run {str(out)!r} could not be written ({error}). {_rescued(estimator, out)}") from None
+        then = f" Or go on: newfound fit --resume {out}" if is_resumable(building) else ""
+        said = f"The run {str(out)!r} could not be written ({error}). {_rescued(estimator, out)}{then}"
+        raise DataError(said) from None
 
 
 def _rescued(estimator: Any, out: Path) -> str:

@@ -103,6 +103,12 @@ def remove_unfinished(folder: Path) -> None:
     _remove(folder, [name for name in names_in(folder) if OWN_NAMES.fullmatch(name)] + [*_temporary(folder)])
 
 
+def remove_temporary(folder: Path) -> None:
+    """What a process that was killed left in a run that another one goes on with."""
+    for name in list(_temporary(folder)):
+        disk.remove(folder / name)
+
+
 def _temporary(folder: Path) -> Iterator[str]:
     return (name for name in names_in(folder) if TEMPORARY.fullmatch(name.rpartition("/")[2]))
 
