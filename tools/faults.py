@@ -24,6 +24,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -370,6 +371,7 @@ class Command:
             for number, path in ((1, self.out), (2, self.err)):
                 os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), number)
             sys.argv = ["newfound", *arguments]
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell ignores in the background
             before()
             from newfound.cli import app
 
@@ -416,6 +418,7 @@ class Command:
 def import_all() -> None:
     """So that a forked command begins at once. Nothing is computed here: JAX does not survive a fork after that."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    warnings.filterwarnings("ignore", "os.fork")  # what is forked here computes afresh, or not at all
     for name in ("newfound.cli", "newfound.estimator", "newfound.report", "newfound.runs", "newfound.fitting"):
         importlib.import_module(name)
     for name in ("pyarrow.parquet", "pyarrow.csv", "sklearn.manifold", "sklearn.mixture", "scipy.stats"):

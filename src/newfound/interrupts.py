@@ -21,7 +21,7 @@ class Terminated(SystemExit):
 @contextmanager
 def ending_in_order() -> Iterator[None]:
     """SIGTERM is an exception here, so that what was begun is put in order; for commands, not for a library."""
-    if not _in_main_thread():
+    if not _in_main_thread() or signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
         yield
         return
     before = signal.signal(signal.SIGTERM, _terminate)
@@ -44,7 +44,7 @@ class HeldBack:
 
     def hold(self) -> None:
         for number in STOPS:
-            if signal.getsignal(number) is not None:  # else it is not Python's
+            if signal.getsignal(number) not in (None, signal.SIG_IGN):  # else it is not Python's, or not wanted (nohup)
                 self.before[number] = signal.signal(number, lambda number, frame: self.waiting.append(number))
 
     def let_go(self) -> None:

@@ -233,6 +233,15 @@ def test_where_the_disk_fills_up_the_trained_model_is_kept_and_it_is_said_where(
     assert not (tmp_path / "again").exists()
 
 
+@pytest.fixture
+def interruptible():
+    """Also where tests run in the background, in which a shell ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(("number", "ends"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)])
 def test_a_signal_while_saving_waits_until_it_is_saved(place, dataset, number, ends):
     model, notes = open_run(place / "run").model, []
@@ -247,6 +256,7 @@ def test_a_signal_while_saving_waits_until_it_is_saved(place, dataset, number, e
     assert Terminated().code == 143
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_signals_are_what_they_were_after_they_were_held_back():
     before = signal.getsignal(signal.SIGINT)
     passed = []

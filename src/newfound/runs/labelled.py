@@ -60,9 +60,10 @@ def predict_file(
     """
     if out.suffix.lower() not in FORMATS_OUT:
         raise DataError(f"--out must end in {' or '.join(FORMATS_OUT)}; got {out.name!r}. Name another file.")
+    classes, counted = run.class_map, Counted()
+    decision.check(classes)
     check_file_out(out, [source, features], replace=replace)
     own = own_rows.open_own(source)
-    classes, counted = run.class_map, Counted()
 
     def batches() -> Iterator[Columns]:
         tables = predict_batches(run, source, None, decision, features, counted.take)
