@@ -19,7 +19,7 @@ class Number(NamedTuple):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        return bool(self.low <= value <= self.high) and not (self.is_low_open and value == self.low)
+        return bool(self.low <= float(value) <= self.high) and not (self.is_low_open and value == self.low)
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"
@@ -63,7 +63,7 @@ def check_parameters(values: Mapping[str, Any], rules: Mapping[str, tuple[Rule, 
 
 
 def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
-    """An object of stored parameters; refused where these are not its own. What they may be is checked where it counts."""
+    """An object of stored parameters; refused where these are not its own. Values are checked where they count."""
     try:
         return kind(**stored)
     except TypeError as error:

@@ -56,4 +56,5 @@ class GaussianMixtureDGM(DeepGenerativeModel):
     def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "GaussianMixtureDGM":
         model = super().with_components(source, log_p_y)
         mean, log_var = self.component_mean[source], self.component_log_var[source]
-        return dataclasses.replace(model, component_mean=mean, component_log_var=log_var)
+        changes = {"component_mean": mean, "component_log_var": log_var}
+        return dataclasses.replace(model, **changes)  # type: ignore[arg-type,return-value]

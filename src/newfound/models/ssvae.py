@@ -45,4 +45,4 @@ class SemiSupervisedVAE(DeepGenerativeModel):
 
     def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "SemiSupervisedVAE":
         model = super().with_components(source, log_p_y)
-        return dataclasses.replace(model, decoder=self.decoder.with_inputs(1, source))
+        return dataclasses.replace(model, decoder=self.decoder.with_inputs(1, source))  # type: ignore[return-value]
