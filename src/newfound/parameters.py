@@ -19,7 +19,7 @@ class Number(NamedTuple):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        return bool(self.low <= float(value) <= self.high) and not (self.is_low_open and value == self.low)
+        return bool(self.low <= value <= self.high) and not (self.is_low_open and value == self.low)  # type: ignore[operator]
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"
