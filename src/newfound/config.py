@@ -10,6 +10,7 @@ from inspect import get_annotations
 from typing import Any, Self
 
 from newfound.parameters import Number, OneOf, Rule, Several, check_parameters
+from newfound.wording import shortened
 
 COUNT = Number(1, whole=True)
 
@@ -223,8 +224,10 @@ class Config:
     def from_json(cls, stored: dict[str, Any]) -> "Config":
         try:
             return cls(**{part: kind.from_json(stored[part]) for part, kind in PARTS.items()})
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"The stored configuration is of another newfound ({error}). Fit again.") from None
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"The stored configuration is of another newfound ({shortened(str(error), 200)}). Fit again."
+            ) from None
 
     def replace(self, **changes: Any) -> "Config":
         """With some settings changed, whichever part they belong to."""

@@ -21,7 +21,7 @@ from newfound.labelling.lineage import Lineage
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import MODELS
-from newfound.parameters import OneOf, check_parameters
+from newfound.parameters import OneOf, check_parameters, made_with
 from newfound.prediction import PredictsRows
 from newfound.preprocessing import as_rows, check_finite, check_groups, check_numeric, check_shape, refuse_unknown
 from newfound.processes import refuse_fork
@@ -220,8 +220,10 @@ class GMDGM(DeepGenerativeClassifier):
         only 0 and 1, else "gaussian", which learns a standard deviation for each column. Where feature_types are
         given, each column has the likelihood of its own type instead.
     standardize : bool, "min-max" or "auto"
-        Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1. "auto" does so unless all of X
-        lies within -1..1. "min-max" brings every column to 0..1 instead, for either likelihood.
+        Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1, so that units do not matter.
+        "auto" does so, except for images, whose pixels are in one unit, and bytes. "min-max" brings every column to 0..1
+        instead, for either likelihood. Cells that lie far away from nearly all others count like the nearest value that
+        does not, and a warning names their column.
     feature_types : sequence of str or None
         For tables of mixed columns, the type of each: "numeric" (Gaussian), "numeric:<block>" for columns on one scale,
         such as an embedding, "binary" (Bernoulli), or "categorical:<group>" for the columns of a one-hot group. None is
@@ -316,8 +318,8 @@ def load(folder: str | PathLike) -> DeepGenerativeClassifier:
     parameters: dict[str, Any] = {
         n: tuple(v) if isinstance(v, list) else v for n, v in settings.items() if n != "model"
     }
-    parameters["config"] = Config.from_json(settings["config"])
-    estimator = estimator_of(settings["model"])(**parameters)
+    parameters["config"] = Config.from_json(settings.get("config") or {})
+    estimator = made_with(estimator_of(settings.get("model")), parameters)
     estimator.fitted_ = fitted
     estimator.n_features_in_ = fitted.n_features
     if fitted.feature_names is not None:

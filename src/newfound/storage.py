@@ -17,16 +17,19 @@ from safetensors.numpy import load as tensors_from_bytes
 from safetensors.numpy import save as tensors_to_bytes
 
 from newfound import __version__
+from newfound.checked_json import read_json
 from newfound.classes import Classes
 from newfound.discovery import ClassTree, Evidence, Selection
+from newfound.errors import one_line
 from newfound.files import replace_file
 from newfound.fitted import Fitted
 from newfound.models import Architecture
 from newfound.models.shapes import posterior_shapes
 from newfound.preprocessing import Preprocessing, Scaling
+from newfound.stored_model import SAVE_AGAIN, check_description, check_seal, check_tensors, sealed
 from newfound.trained import RestartResult, Termination
 
-FORMAT = 4
+FORMAT = 5
 DESCRIPTION = "model.json"
 
 
@@ -37,7 +40,7 @@ def save_fitted(fitted: Fitted, settings: dict[str, Any], folder: str | PathLike
     weights = tensors_to_bytes(_tensors(fitted))
     name = f"weights-{hashlib.sha256(weights).hexdigest()[:16]}.safetensors"
     replace_file(folder / name, weights)
-    replace_file(folder / DESCRIPTION, json.dumps(_describe(fitted, settings, name), indent=1).encode())
+    replace_file(folder / DESCRIPTION, json.dumps(sealed(_describe(fitted, settings, name)), indent=1).encode())
     for stale in folder.glob("weights-*.safetensors"):
         if stale.name != name:
             stale.unlink()
@@ -47,7 +50,9 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
     """The fitted model in `folder`, and the settings it was fitted with."""
     folder = Path(folder)
     description = _read_description(folder)
+    check_description(description, str(folder))
     tensors = _read_weights(folder, description)
+    check_tensors(description, tensors, str(folder))
     architecture = Architecture(**{name: _as_tuples(value) for name, value in description["architecture"].items()})
     names = description["feature_names"]
     fitted = Fitted(
@@ -161,12 +166,11 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"{str(folder)!r} holds no saved model: {DESCRIPTION} is missing. Give the folder that `save` wrote to; "
             f"if saving was cut short, save the model again."
         )
-    try:
-        description = json.loads(path.read_text())
-        written_as = description["format"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{str(path)!r} is damaged or not newfound's ({error}). Save the model again.") from None
-    _check_format(folder, written_as, description.get("newfound"))
+    description = read_json(path, SAVE_AGAIN)
+    if not isinstance(description, dict) or not isinstance(description.get("format"), int):
+        raise ValueError(f"{str(path)!r} is damaged or not newfound's: it names no format. {SAVE_AGAIN}")
+    _check_format(folder, description["format"], description.get("newfound"))
+    check_seal(description, str(path))
     return description
 
 
@@ -196,8 +200,8 @@ def _read_weights(folder: Path, description: dict[str, Any]) -> dict[str, np.nda
         raise ValueError(f"{str(path)!r} is damaged: its content is not what was saved. Save the model again.")
     try:
         return tensors_from_bytes(content)
-    except SafetensorError as error:
-        raise ValueError(f"{str(path)!r} is damaged ({error}). Save the model again.") from None
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"{str(path)!r} is damaged ({one_line(str(error))}). Save the model again.") from None
 
 
 def _as_tuples(value: Any) -> Any:
@@ -217,7 +221,12 @@ def _classes_from_json(stored: dict[str, Any]) -> Classes:
 
 
 def _record_from_json(kind: type[Any], stored: dict[str, Any] | None) -> Any:
-    return None if stored is None else kind(**{name: np.array(values) for name, values in stored.items()})
+    if stored is None:
+        return None
+    try:
+        return kind(**{name: np.array(values, dtype=float if not values else None) for name, values in stored.items()})
+    except (TypeError, ValueError):
+        raise ValueError(f"The stored {kind.__name__} is damaged: its lists do not fit. {SAVE_AGAIN}") from None
 
 
 def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -> Preprocessing:
@@ -235,6 +244,8 @@ def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -
 
 
 def _restart_from_json(stored: dict[str, Any], weights: dict[str, np.ndarray]) -> RestartResult:
+    if stored["termination_condition"] not in {str(ending) for ending in Termination}:
+        raise ValueError(f"{stored['termination_condition']!r} is no way in which training ends. {SAVE_AGAIN}")
     return RestartResult(
         seed=stored["seed"],
         weights=weights,

@@ -1,7 +1,9 @@
 """What the commands share: where they print, what they do with errors, options that several of them have."""
 
+import io
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,9 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from newfound.errors import one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from newfound.auditing import Audit
     from newfound.runs import Listener
@@ -28,12 +33,13 @@ def clear_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        typer.echo(f"newfound: {as_options(str(error))}", err=True)
+        typer.echo(f"newfound: {as_options(one_line(str(error)))}", err=True)
         raise typer.Exit(BAD_INPUT) from None
 
 
 AS_OPTIONS = {  # what Python says, and what the command line has for it
     r"`(label|labels|id|ignore|categorical|numeric|group|features)`": r"--\1",
+    r"`image_size`": "--image-size",
     r"\bn_new = '?(\w+)'?": r"--n-new \1",
     r"^n_new\b": "N_NEW",  # of `newfound cut`
     r"\binto='?([^']*)'?\.$": r"--into \1.",
@@ -54,7 +60,7 @@ def console_for(as_json: bool) -> "Console":
     """Where a person reads: standard output, or standard error while a machine reads the other."""
     from rich.console import Console
 
-    return Console(stderr=as_json, highlight=False)
+    return Console(stderr=as_json, highlight=False, markup=False, emoji=False)
 
 
 def print_json(content: Any) -> None:
@@ -74,8 +80,22 @@ def print_audit(console: "Console", found: "Audit", style: str = "bold") -> None
 @contextmanager
 def status_line(console: "Console", first: str) -> Iterator[Callable[[str], None]]:
     """A line that says what is being done, on a terminal."""
-    with console.status(first) as status:
-        yield status.update
+    with console.status(plain(first)) as status:
+        yield lambda text: status.update(plain(text))
+
+
+def plain(text: str) -> "Text":
+    """Text as it is: a status line would take [brackets] in the name of a file for a style."""
+    from rich.text import Text
+
+    return Text(text)
+
+
+def print_anywhere() -> None:
+    """A terminal that has no letter for something shows its number, and nothing fails."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def listener_on(console: "Console") -> "Listener":

@@ -18,6 +18,7 @@ from newfound.cli.source_options import (
     Hide,
     Id,
     Ignore,
+    ImageSize,
     Keep,
     Label,
     LabelFile,
@@ -61,6 +62,7 @@ def fit(
     categorical: Categorical = None,
     numeric: Numeric = None,
     features: Features = None,
+    image_size: ImageSize = None,
     group: Group = None,
     n_new: NNew = "auto",
     model: Model = "gmdgm",
@@ -90,7 +92,7 @@ def fit(
     with clear_errors():
         _check(out, replace, model, likelihood)
         settings = _settings(n_new, epochs, n_init, seed, likelihood, min_std)
-        columns = ColumnOptions(label, id, ignore, labels, categorical, numeric, group, features)
+        columns = ColumnOptions(label, id, ignore, labels, categorical, numeric, group, features, image_size)
         dataset = read_source(console, source, columns)
         masking = Masking(hide, keep, by_group, seed)
         options = {"model": model, "settings": settings, "replace": replace, "uses_groups": group is not None}

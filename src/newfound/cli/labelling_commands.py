@@ -127,8 +127,6 @@ def _suggested(console: "Console", run: Path, n: int, out: Path, label_studio: P
 
 
 def _show(console: "Console", run: "Run", suggestions: "Suggestions") -> None:
-    from rich.markup import escape
-
     from newfound.wording import count, percent
 
     table = table_with("row", "class now", "prob.", "why", right=["prob."])
@@ -136,7 +134,7 @@ def _show(console: "Console", run: "Run", suggestions: "Suggestions") -> None:
     for i, s in enumerate(suggestions):
         if i < N_SHOWN:
             cells = (str(row_ids[s.row]), str(s.class_name), percent(s.probability), s.reason)
-            table.add_row(*map(escape, cells))
+            table.add_row(*cells)
     console.print(table)
     if len(suggestions) > N_SHOWN:
         console.print(f"and {count(len(suggestions) - N_SHOWN, 'row')} more", soft_wrap=True)

@@ -41,6 +41,10 @@ def predict(
     new_threshold: Annotated[
         float | None, typer.Option(help="Call a row new where P(new) is above this, 0 to 1.")
     ] = None,
+    for_spreadsheets: Annotated[
+        bool,
+        typer.Option("--for-spreadsheets", help="Put an apostrophe before text that a spreadsheet would compute."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the class of every row of another file, whatever its size, and write it beside your columns.
@@ -54,7 +58,8 @@ def predict(
     with clear_errors(), status_line(console, "reading") as show:
         opened = open_run(run)
         decision = Decision(abstain, known_only, new_threshold)
-        wanted = Wanted(only_new, [name.strip() for names in columns or [] for name in names.split(",")])
+        chosen = [name.strip() for names in columns or [] for name in names.split(",")]
+        wanted = Wanted(only_new, chosen, for_spreadsheets)
         n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision, wanted, features)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from newfound.acts import ACTS, perform
+from newfound.checked_json import checked, parsed
 from newfound.errors import DataError
 from newfound.files import replace_file
 from newfound.fitted import Fitted
@@ -41,8 +42,10 @@ def read_acts(folder: Path) -> list[LoggedAct]:
     if not path.is_file():
         return []
     try:
-        acts = [LoggedAct(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (ValueError, TypeError) as error:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        acts = [LoggedAct(**checked(parsed(line), LoggedAct, "act")) for line in lines]
+        in_effect(acts)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise DataError(
             f"{str(path)!r} is damaged ({error}). Restore it, or move it away to go back to the classes as fitted."
         ) from None

@@ -32,7 +32,7 @@ def table_bytes(table: "pa.Table", compression: str = "snappy") -> bytes:
     import pyarrow.parquet as pq
 
     content = io.BytesIO()
-    pq.write_table(table, content, compression=compression)
+    pq.write_table(table, content, compression=compression, write_page_checksum=True)
     return content.getvalue()
 
 
@@ -60,7 +60,8 @@ def read_parquet(path: Path) -> Columns:
             return column.to_numpy()
         return column.combine_chunks().flatten().to_numpy().reshape(len(column), -1)
 
-    table = pq.read_table(path)
+    table = pq.read_table(path, page_checksum_verification=True)
+    table.validate(full=True)
     return {name: array(table[name]) for name in table.column_names}
 
 

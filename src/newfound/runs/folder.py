@@ -36,6 +36,7 @@ import numpy as np
 
 from newfound import __version__
 from newfound.auditing import Audit
+from newfound.checked_json import checked, misfit, read_json
 from newfound.classes import Classes
 from newfound.data import Schema
 from newfound.descriptions import Descriptions
@@ -46,6 +47,7 @@ from newfound.runs.act_log import LoggedAct, in_effect, read_acts, replayed
 from newfound.runs.class_descriptions import descriptions_from_json
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
 from newfound.runs.columnar import Columns, read_parquet, read_tensors
+from newfound.runs.damage import told
 from newfound.runs.discovered import Discovered
 from newfound.runs.stored_rows import StoredRows, read_rows
 from newfound.runs.trust import RunAnswer, answer
@@ -56,6 +58,8 @@ AUDIT = "audit.json"
 DESCRIPTIONS = "descriptions.json"
 CHANGES = "changes.json"
 UNFINISHED = ".unfinished-"
+FIT_AGAIN = "Fit again."
+FORMS = {"format": int, "newfound": str}
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,13 @@ class Run:
         return name.removeprefix(".") if is_unfinished else name
 
     @property
+    @told
     def answer(self) -> RunAnswer:
         """What was found, and how far to trust it, in one sentence."""
         return answer(self.discovered, self.classes, self.audit, self.description.get("selection"))
 
     @property
+    @told
     def model(self) -> Any:
         """The fitted estimator, with the classes that acts have made of it."""
         return self.model_after(self.acts)
@@ -89,11 +95,13 @@ class Run:
         return model
 
     @property
+    @told
     def predictor(self) -> Predictor:
         """The model with the same classes, for those who only predict: there at once."""
         return Predictor(replayed(load_predictor(self.folder / "model").fitted_, self.acts))
 
     @property
+    @told
     def acts(self) -> list[LoggedAct]:
         """What was decided about the classes, and what of it was taken back."""
         return read_acts(self.folder)
@@ -103,60 +111,72 @@ class Run:
         return in_effect(self.acts)
 
     @property
+    @told
     def rows(self) -> StoredRows:
         """The rows that were fitted on."""
         return read_rows(self.folder)
 
     @property
+    @told
     def schema(self) -> Schema:
         """By which another file is read like the one the model was fitted on."""
         return Schema.from_json(self.description["schema"])
 
     @property
+    @told
     def classes(self) -> list[ClassSummary]:
         return from_json((self.folder / "classes.json").read_text())
 
     @property
+    @told
     def class_map(self) -> Classes:
         """Which components belong to which class, without loading the model; names are text."""
         return classes_from(self.classes)
 
     @property
+    @told
     def discovered(self) -> Discovered:
         """How many new classes there are, how they were found, and how sure that is."""
-        return Discovered.from_json(self.description["discovery"])
+        return Discovered.from_json(checked(self.description["discovery"], Discovered, "answer"))
 
     @property
+    @told
     def audit(self) -> Audit | None:
         """Whether there are classes that nobody labelled; None where that was not asked."""
         path = self.folder / AUDIT
-        return Audit.from_json(json.loads(path.read_text())) if path.is_file() else None
+        return Audit.from_json(checked(read_json(path, FIT_AGAIN), Audit, "audit")) if path.is_file() else None
 
     @property
+    @told
     def descriptions(self) -> Descriptions:
         """What each class is, in the order of the classes; none in a run that was written without."""
         path = self.folder / DESCRIPTIONS
         return descriptions_from_json(path.read_text(encoding="utf-8")) if path.is_file() else Descriptions()
 
     @property
+    @told
     def changes(self) -> Changes | None:
         """What is different from the run that this one is a refit of; None where it is of none."""
         path = self.folder / CHANGES
         return Changes.from_json(json.loads(path.read_text())["changes"]) if path.is_file() else None
 
     @property
+    @told
     def predictions(self) -> Columns:
         return read_parquet(self.folder / "predictions.parquet")
 
     @property
+    @told
     def history(self) -> Columns:
         return read_parquet(self.folder / "history.parquet")
 
     @property
+    @told
     def examples(self) -> Columns:
         return read_tensors(self.folder / "examples.safetensors")
 
     @property
+    @told
     def latent_map(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the rows on the map, and their places on a plane, (rows, 2)."""
         examples = self.examples
@@ -184,11 +204,11 @@ def _why_missing(folder: Path) -> str:
 
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
-    try:
-        description = json.loads(path.read_text())
-        written_as, writer = int(description["format"]), description["newfound"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{str(path)!r} is damaged ({error!r}). Fit again.") from None
+    description = read_json(path, FIT_AGAIN)
+    wrong = misfit(description, dict[str, Any]) or misfit([description.get(n) for n in FORMS], tuple[*FORMS.values()])
+    if wrong:
+        raise DataError(f"{str(path)!r} is damaged ({wrong}). {FIT_AGAIN}")
+    written_as, writer = description["format"], description["newfound"]
     if written_as > FORMAT:
         raise DataError(
             f"The run {str(folder)!r} was written by a newer newfound ({writer}); this is {__version__}. "

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from newfound.wording import did_you_mean
 ANSWER = ("class", "probability", "p_new", "is_new")
 ON_REQUEST = ("component", "entropy")
 PREFIX = "newfound_"
+FORMULA = r"^([=+\-@\t\r])"
 FORMATS_OUT = (".csv", ".parquet")
 
 
@@ -28,6 +30,12 @@ class Wanted(NamedTuple):
 
     only_new: bool = False
     columns: Sequence[str] = ()
+    for_spreadsheets: bool = False  # text that a spreadsheet would compute gets an apostrophe before it
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the records of a CSV file can stay as they are."""
+        return not self.columns and not self.for_spreadsheets
 
 
 ALL = Wanted()
@@ -58,7 +66,7 @@ def predict_file(
     def batches() -> Iterator[Columns]:
         return (answers(table, classes) for table in predict_batches(run, source, None, decision, features))
 
-    if own is not None and own_rows.is_csv(own) and out.suffix.lower() == ".csv" and not wanted.columns:
+    if own is not None and own_rows.is_csv(own) and out.suffix.lower() == ".csv" and wanted.as_written:
         with suppress(OutOfStepError), _written_whole(out) as unfinished, unfinished.open("wb") as file:
             return _write_records(file, own, batches(), wanted, progress)
     with _written_whole(out) as unfinished:
@@ -154,7 +162,23 @@ def _beside(own: Any, batches: Iterator[Columns], wanted: Wanted) -> Iterator[An
     for said in batches:
         table = pa.table({"row_id": said["row_id"]}) if blocks is None else next(blocks)
         table = beside_own(table, {name: said[name] for name in said if name != "row_id"}, own_names)
-        yield table.filter(pa.array(said[PREFIX + "is_new"])).select(names) if wanted.only_new else table.select(names)
+        table = (
+            table.filter(pa.array(said[PREFIX + "is_new"])).select(names) if wanted.only_new else table.select(names)
+        )
+        yield defused(table) if wanted.for_spreadsheets else table
+
+
+def defused(table: Any) -> Any:
+    """Text that begins like a formula (=, +, -, @, or a character that is skipped) behind an apostrophe."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = _flat(table)
+    for i, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            cells = pc.replace_substring_regex(table.column(i), FORMULA, r"'\1")
+            table = table.set_column(i, field.name, cells)
+    return table.rename_columns([re.sub(FORMULA, r"'\1", name) for name in table.schema.names])
 
 
 def _wanted_names(own: Sequence[str], wanted: Wanted) -> list[str]:

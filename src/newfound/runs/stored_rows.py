@@ -52,5 +52,5 @@ def write_rows(folder: Path, rows: StoredRows) -> None:
 def read_rows(folder: Path) -> StoredRows:
     import pyarrow.parquet as pq
 
-    own = pq.read_table(folder / OWN) if (folder / OWN).is_file() else None
+    own = pq.read_table(folder / OWN, page_checksum_verification=True) if (folder / OWN).is_file() else None
     return StoredRows(**read_parquet(folder / ROWS), own=own)
