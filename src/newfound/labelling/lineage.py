@@ -44,7 +44,7 @@ class Lineage:
         return np.array([position for position in new if self.name_of(position) not in names], int)
 
     def name_of(self, position: int) -> str:
-        return self.called.get(int(position), str(self.before.classes.names[position]))
+        return self.called.get(position, str(self.before.classes.names[position]))
 
     @cached_property
     def column(self) -> np.ndarray:
