@@ -1,7 +1,6 @@
 """The semi-supervised variational auto-encoder (SSVAE), Kingma's M2: the paper's section II-B."""
 
 import dataclasses
-from typing import Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -44,6 +43,6 @@ class SemiSupervisedVAE(DeepGenerativeModel):
         """Here p(z) is the same for every y and stays as it is."""
         return dataclasses.replace(self, encoder=self.encoder.ignoring(1), decoder=self.decoder.ignoring(1))
 
-    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> Self:
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "SemiSupervisedVAE":
         model = super().with_components(source, log_p_y)
         return dataclasses.replace(model, decoder=self.decoder.with_inputs(1, source))  # type: ignore[return-value]
