@@ -307,7 +307,7 @@ def load(folder: str | PathLike) -> DeepGenerativeClassifier:
         n: tuple(v) if isinstance(v, list) else v for n, v in settings.items() if n != "model"
     }
     parameters["config"] = Config.from_json(settings.get("config") or {})
-    estimator = made_with(estimator_of(settings.get("model")), parameters)
+    estimator = made_with(estimator_of(str(settings.get("model"))), parameters)
     estimator.fitted_ = fitted
     estimator.n_features_in_ = fitted.n_features
     if fitted.feature_names is not None:

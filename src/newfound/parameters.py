@@ -19,7 +19,8 @@ class Number(NamedTuple):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        return bool(self.low <= value <= self.high) and not (self.is_low_open and value == self.low)
+        at_least, at_most = value >= self.low, value <= self.high  # not as floats: 10**400 is none
+        return bool(at_least and at_most) and not (self.is_low_open and value == self.low)
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"
@@ -63,7 +64,7 @@ def check_parameters(values: Mapping[str, Any], rules: Mapping[str, tuple[Rule, 
 
 
 def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
-    """An object of stored parameters; refused where these are not its own. What they may be is checked where it counts."""
+    """An object of stored parameters; refused where these are not its own."""
     try:
         return kind(**stored)
     except TypeError as error:

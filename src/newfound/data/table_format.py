@@ -25,7 +25,7 @@ class ColumnSelection(NamedTuple):
         """The selected names as they are written in the file, where they may have spaces around them."""
         by_name = dict(zip(column_names(written), written, strict=True))
         chosen = [by_name[name] for name in self.names]
-        twice = next((name for name in chosen if written.count(name) > 1), None)  # type: ignore[union-attr]
+        twice = next((name for name in chosen if written.count(name) > 1), None)
         if twice is not None:
             raise DataError(f"More than one column is named {shortened(twice)!r}. Give each a name of its own.")
         return chosen

@@ -59,7 +59,7 @@ DESCRIPTIONS = "descriptions.json"
 CHANGES = "changes.json"
 UNFINISHED = ".unfinished-"
 FIT_AGAIN = "Fit again."
-FORMS = {"format": int, "newfound": str}
+FORMS, FORM = ("format", "newfound"), tuple[int, str]
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def _why_missing(folder: Path) -> str:
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
     description = read_json(path, FIT_AGAIN)
-    wrong = misfit(description, dict[str, Any]) or misfit([description.get(n) for n in FORMS], tuple[*FORMS.values()])
+    wrong = misfit(description, dict[str, Any]) or misfit([description.get(n) for n in FORMS], FORM)
     if wrong:
         raise DataError(f"{str(path)!r} is damaged ({wrong}). {FIT_AGAIN}")
     written_as, writer = description["format"], description["newfound"]
