@@ -1,4 +1,5 @@
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -29,8 +30,10 @@ REGIMES = {
 }
 
 
-@pytest.mark.parametrize("estimator", [GMDGM, SSVAE])
-@pytest.mark.parametrize("regime", REGIMES)
+FITS = [*((GMDGM, regime) for regime in REGIMES), (SSVAE, "unsupervised"), (SSVAE, "semi-unsupervised")]
+
+
+@pytest.mark.parametrize(("estimator", "regime"), FITS)
 def test_every_regime_follows_from_y_and_n_new(estimator, regime):
     X, truth = blobs()
     make_y, n_new = REGIMES[regime]
@@ -133,6 +136,25 @@ def test_pickle_clone_pipeline(fitted):
     assert pipeline[-1].get_feature_names_out().tolist() == ["gmdgm0", "gmdgm1"]
 
 
+@pytest.mark.parametrize("estimator", [GMDGM, SSVAE])
+def test_a_notebook_shows_what_each_parameter_means(estimator):
+    """From scikit-learn 1.8 on; without the name of any host."""
+    page = estimator()._repr_mimebundle_()["text/html"]
+    if "param-doc-description" not in page:
+        pytest.skip("this scikit-learn shows no documentation of parameters")
+    told = re.findall(r'param-doc-description"[^>]*>(.*?)</span>', page, re.DOTALL)
+    names = [text.strip().partition(":")[0] for text in told]
+    assert sorted(names) == sorted(estimator().get_params())
+    assert any("How many new classes there are." in text for text in told)
+    assert "http" not in "".join(re.findall('href="([^"]*)"', page))
+
+
+def test_a_notebook_shows_a_fitted_model(fitted):
+    page = fitted[0]._repr_mimebundle_()["text/html"]
+    assert "GMDGM" in page
+    make_pipeline(StandardScaler(), fitted[0])._repr_mimebundle_()
+
+
 def test_best_of_several_restarts_is_the_one_with_the_best_validation_elbo():
     X, truth = blobs()
     model = GMDGM(n_new=2, **quick(n_init=3)).fit(X, some_labels(truth))
@@ -184,7 +206,8 @@ def test_answers_do_not_depend_on_the_rows_beside(fitted):
     model, X, _ = fitted
     many = np.tile(X, (10, 1))  # more than one batch
     np.testing.assert_array_equal(model.predict_proba(many)[: len(X)], model.predict_proba(X))
-    np.testing.assert_array_equal(model.predict_proba(X[5:6]), model.predict_proba(X)[5:6])
+    one = model.predict_proba(X[5:6])  # a product of one row is summed in another order
+    np.testing.assert_allclose(one, model.predict_proba(X)[5:6], atol=1e-6)
 
 
 def test_where_every_row_has_a_label_nothing_is_new():
@@ -244,6 +267,7 @@ GMDGM(n_new=2, max_epochs=1, hidden_layer_sizes=(4,), verbose=False).fit(np.rand
 print([name for name in names if jax.config.values[name] != before[name]])
 """
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "NEWFOUND_"))}
+    plain["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
     asked = plain | {"NEWFOUND_CACHE": str(tmp_path)}
     changed = [
         subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout

@@ -17,6 +17,7 @@ from newfound.frames import readable
 from newfound.generation import GeneratesRows
 from newfound.initialisation import Rows
 from newfound.labelling import LabellingLoop
+from newfound.labelling.lineage import Lineage
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import MODELS
@@ -92,8 +93,7 @@ class DeepGenerativeClassifier(
         refuse_fork()
         return self._fit(X, y, groups)
 
-    def _fit(self, X: Any, y: Any, groups: Any = None, held_out: np.ndarray | None = None) -> Self:
-        """With the given rows for validation, where they are given."""
+    def _fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         from newfound.fitting import RULES, fit_model
         from newfound.training.compilation import keep_compiled_programs_if_asked
 
@@ -104,11 +104,21 @@ class DeepGenerativeClassifier(
         names = getattr(attempt, "feature_names_in_", None)
         groups = None if groups is None else check_groups(groups, len(X))
         parameters = self.get_params(deep=False) | {"config": self.config or Config()}
-        attempt.fitted_ = fit_model(
-            self.model, X, labels, parameters, feature_names=names, groups=groups, held_out=held_out
-        )
+        attempt.fitted_ = fit_model(self.model, X, labels, parameters, feature_names=names, groups=groups)
         self.__dict__ = attempt.__dict__
         return self
+
+    def _refit(self, X: Any, labels: Labels, lineage: Lineage, held_out: np.ndarray) -> Self:
+        """A copy, corrected by labels; `held_out` are rows for validation."""
+        from newfound.refitting import refit_model
+        from newfound.training.compilation import keep_compiled_programs_if_asked
+
+        refuse_fork()
+        keep_compiled_programs_if_asked()
+        after = copy.copy(self)
+        parameters = self.get_params(deep=False) | {"config": self.config or Config()}
+        after.fitted_ = refit_model(self._read_rows(X, reset=False), labels, lineage, held_out, parameters)
+        return after
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, Labels]:
         X = self._read_rows(X, reset=True)
@@ -210,8 +220,10 @@ class GMDGM(DeepGenerativeClassifier):
         only 0 and 1, else "gaussian", which learns a standard deviation for each column. Where feature_types are
         given, each column has the likelihood of its own type instead.
     standardize : bool, "min-max" or "auto"
-        Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1. "auto" does so unless all of X
-        lies within -1..1. "min-max" brings every column to 0..1 instead, for either likelihood.
+        Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1, so that units do not matter.
+        "auto" does so, except for images, whose pixels are in one unit, and bytes. "min-max" brings every column to 0..1
+        instead, for either likelihood. Cells that lie far away from nearly all others count like the nearest value that
+        does not, and a warning names their column.
     feature_types : sequence of str or None
         For tables of mixed columns, the type of each: "numeric" (Gaussian), "numeric:<block>" for columns on one scale,
         such as an embedding, "binary" (Bernoulli), or "categorical:<group>" for the columns of a one-hot group. None is

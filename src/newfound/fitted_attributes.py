@@ -16,7 +16,22 @@ def check_fitted(model: Any) -> None:
     check_is_fitted(model, "fitted_")
 
 
-class FittedAttributes:
+class ShowsItsDocumentation:
+    """In a notebook, beside every parameter and attribute what its documentation says.
+
+    scikit-learn (1.8 or newer) shows that only beside a link to a page with the same text. This page is such a one.
+    """
+
+    def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
+        shown = super()._get_params_html(deep)  # type: ignore[misc]
+        shown.doc_link = doc_link or "#"
+        return shown
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        return super()._get_fitted_attr_html(doc_link or "#")  # type: ignore[misc]
+
+
+class FittedAttributes(ShowsItsDocumentation):
     """The attributes of a fitted estimator that end in an underscore."""
 
     fitted_: Fitted

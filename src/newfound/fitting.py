@@ -76,7 +76,6 @@ def fit_model(
     parameters: dict[str, Any],
     feature_names: np.ndarray | None = None,
     groups: np.ndarray | None = None,
-    held_out: np.ndarray | None = None,
 ) -> Fitted:
     """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
     p = Parameters(**parameters)
@@ -89,7 +88,7 @@ def fit_model(
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
-    split = split_rows(labels.codes, p.validation_fraction, rng, groups, held_out)
+    split = split_rows(labels.codes, p.validation_fraction, rng, groups)
     with step_bar(p.verbose, MODELS[model].title) as show:
         data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p, show)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
@@ -99,7 +98,7 @@ def fit_model(
     _warn_of_termination(restarts[best])
     labels_held_out = split[1][labels.is_labelled[split[1]]]
     inference = Inference(Posterior.of(architecture, restarts[best].weights), preprocessing)
-    temperature = _temperature(inference, X, data, labels_held_out)
+    temperature = temperature_of(inference, X, data, labels_held_out)
     _warn_of_selection(None if found is None else found.selection, labels.classes, p)
     n_new = len(data.classes.new_components)
     return Fitted(
@@ -208,7 +207,7 @@ def _train(
     return train(architecture, prior, sigma, data, settings, seeds, callback)
 
 
-def _temperature(inference: Inference, X: np.ndarray, data: TrainingData, held_out: np.ndarray) -> float:
+def temperature_of(inference: Inference, X: np.ndarray, data: TrainingData, held_out: np.ndarray) -> float:
     """Fitted on the labels that no step saw."""
     if len(held_out) < MIN_LABELS:
         return 1.0

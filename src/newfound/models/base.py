@@ -4,6 +4,7 @@ A model is written for one row: x of d_x features, y a point of the K-simplex (o
 z of d_z latent dimensions. `jax.vmap` makes the batch.
 """
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +13,7 @@ from typing import ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from newfound.models.architecture import Architecture
@@ -79,6 +81,11 @@ class DeepGenerativeModel(eqx.Module):
     @abstractmethod
     def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "DeepGenerativeModel":
         """After VAE pretraining with the first component only: every y is treated like it, and p(z | y) is placed."""
+
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "DeepGenerativeModel":
+        """The same networks for other components: each begins as the one that `source` names."""
+        classifier, encoder = self.classifier.with_outputs(source), self.encoder.with_inputs(1, source)
+        return dataclasses.replace(self, log_p_y=log_p_y, classifier=classifier, encoder=encoder)
 
     def log_q_y(self, x: Float[Array, " d_x"]) -> Float[Array, " K"]:
         """Log q(y | x) = log Cat(y | π(x)), of every component."""

@@ -4,6 +4,7 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from newfound.models.architecture import Architecture
@@ -51,3 +52,8 @@ class GaussianMixtureDGM(DeepGenerativeModel):
     def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "GaussianMixtureDGM":
         encoder = self.encoder.ignoring(1)
         return dataclasses.replace(self, encoder=encoder, component_mean=mean, component_log_var=log_var)
+
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "GaussianMixtureDGM":
+        model = super().with_components(source, log_p_y)
+        mean, log_var = self.component_mean[source], self.component_log_var[source]
+        return dataclasses.replace(model, component_mean=mean, component_log_var=log_var)

@@ -3,6 +3,7 @@
 import dataclasses
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from newfound.models.architecture import Architecture
@@ -41,3 +42,7 @@ class SemiSupervisedVAE(DeepGenerativeModel):
     def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "SemiSupervisedVAE":
         """Here p(z) is the same for every y and stays as it is."""
         return dataclasses.replace(self, encoder=self.encoder.ignoring(1), decoder=self.decoder.ignoring(1))
+
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "SemiSupervisedVAE":
+        model = super().with_components(source, log_p_y)
+        return dataclasses.replace(model, decoder=self.decoder.with_inputs(1, source))

@@ -5,6 +5,8 @@
 2. Pseudo-labels: every row is given a component (`newfound.discovery`, `newfound.initialisation`), and trained on as if
    it were its label.
 3. The objective itself.
+
+A refit has the third only.
 """
 
 import math
@@ -102,13 +104,14 @@ def _whole_chunks(n_steps: int) -> int:
 def is_pretrained(settings: TrainingSettings, classes: Classes) -> bool:
     """Where there are new components, or so few labels that clusters tell what they mean."""
     has_use = bool(classes.new_components) or (settings.has_few_labels and settings.pu_weight > 0)
-    return bool(settings.pretrain_epochs) and has_use
+    return bool(settings.pretrain_epochs) and has_use and not settings.is_refit
 
 
 def has_pu_term(settings: TrainingSettings, data: TrainingData) -> bool:
     """The same in every phase, so that one compiled program serves them all."""
     has_targets = data.found is not None and data.found.targets is not None
-    return is_pretrained(settings, data.classes) and settings.pu_weight > 0 and has_targets
+    learns_from_them = is_pretrained(settings, data.classes) or settings.is_refit
+    return learns_from_them and settings.pu_weight > 0 and has_targets
 
 
 def phases(
@@ -132,6 +135,9 @@ def phases(
             targets = [assignment.targets for assignment in assignments if assignment.targets is not None]
         labels = [assignment.labels for assignment in assignments]
         yield Phase("pseudo-labels", labels, targets, settings.weights, schedule.pseudo_label_steps)
+    if settings.is_refit and has_targets and data.found is not None:
+        found = _in_components(data.found, data.classes).targets
+        targets = [found for _ in every if found is not None]
     own_labels = [data.classes.component_of(data.labels) for _ in every]
     yield Phase("objective", own_labels, targets, settings.weights, schedule.main_steps, is_pretraining=False)
 
