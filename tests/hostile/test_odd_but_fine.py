@@ -151,7 +151,8 @@ before = random.getstate(), np.random.get_state()[1].tolist()
 import jax
 settings = dict(jax.config.values)
 config = Config().replace(pretrain_epochs=0)
-GMDGM(n_new=0, hidden_layer_sizes=(4,), latent_dim=2, max_epochs=1, random_state=0, verbose=False, config=config).fit(X, y)
+quick = {"hidden_layer_sizes": (4,), "latent_dim": 2, "max_epochs": 1, "verbose": False, "config": config}
+GMDGM(n_new=0, random_state=0, **quick).fit(X, y)
 assert random.getstate() == before[0], "Python's random numbers"
 assert np.random.get_state()[1].tolist() == before[1], "NumPy's random numbers"
 assert dict(jax.config.values) == settings, "JAX's settings"
