@@ -259,17 +259,17 @@ def _version(name: str) -> str:
 
 
 def table() -> str:
+    """Inputs by the log; finds by the files that are kept, also of runs before the log began."""
     from fuzz_targets import READERS, TARGETS
 
-    targets = read_log()["targets"]
-    lines = ["| what | inputs | read | refused in one sentence | finds |", "|---|--:|--:|--:|--:|"]
-    for name in (name for name in TARGETS if name in targets):
-        of = targets[name]
-        lines.append(f"| {name} | {of['inputs']:,} | {of['read']:,} | {of['refused']:,} | {len(of['finds'])} |")
-    for title, names in (("all readers", READERS), ("all", TARGETS)):
+    targets = {name: of for name, of in read_log()["targets"].items() if name in TARGETS}
+    finds = {name: len(list(FINDS.glob(f"{name.replace(' ', '-')}-" + "?" * 12))) for name in TARGETS}
+    lines = ["| what | inputs | read | refused in one sentence | kinds of finds |", "|---|--:|--:|--:|--:|"]
+    groups = [(name, [name]) for name in TARGETS if name in targets or finds[name]]
+    for title, names in (*groups, ("**all readers**", READERS), ("**all**", TARGETS)):
         some = [targets[name] for name in names if name in targets]
         sums = [f"{sum(of[key] for of in some):,}" for key in ("inputs", "read", "refused")]
-        lines.append(f"| **{title}** | {' | '.join(sums)} | {sum(len(of['finds']) for of in some)} |")
+        lines.append(f"| {title} | {' | '.join(sums)} | {sum(finds[name] for name in names)} |")
     return "\n".join(lines)
 
 
