@@ -8,7 +8,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -82,7 +82,7 @@ class DeepGenerativeModel(eqx.Module):
     def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "DeepGenerativeModel":
         """After VAE pretraining with the first component only: every y is treated like it, and p(z | y) is placed."""
 
-    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> Self:
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "DeepGenerativeModel":
         """The same networks for other components: each begins as the one that `source` names."""
         classifier, encoder = self.classifier.with_outputs(source), self.encoder.with_inputs(1, source)
         return dataclasses.replace(self, log_p_y=log_p_y, classifier=classifier, encoder=encoder)

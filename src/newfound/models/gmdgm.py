@@ -1,7 +1,6 @@
 """The Gaussian-mixture deep generative model (GM-DGM), the paper's section IV-A."""
 
 import dataclasses
-from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -54,7 +53,13 @@ class GaussianMixtureDGM(DeepGenerativeModel):
         encoder = self.encoder.ignoring(1)
         return dataclasses.replace(self, encoder=encoder, component_mean=mean, component_log_var=log_var)
 
-    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> Self:
-        model = super().with_components(source, log_p_y)
-        mean, log_var = self.component_mean[source], self.component_log_var[source]
-        return dataclasses.replace(model, component_mean=mean, component_log_var=log_var)
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "GaussianMixtureDGM":
+        shared = super().with_components(source, log_p_y)
+        return dataclasses.replace(
+            self,
+            log_p_y=log_p_y,
+            classifier=shared.classifier,
+            encoder=shared.encoder,
+            component_mean=self.component_mean[source],
+            component_log_var=self.component_log_var[source],
+        )

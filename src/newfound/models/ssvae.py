@@ -1,7 +1,6 @@
 """The semi-supervised variational auto-encoder (SSVAE), Kingma's M2: the paper's section II-B."""
 
 import dataclasses
-from typing import Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -44,6 +43,12 @@ class SemiSupervisedVAE(DeepGenerativeModel):
         """Here p(z) is the same for every y and stays as it is."""
         return dataclasses.replace(self, encoder=self.encoder.ignoring(1), decoder=self.decoder.ignoring(1))
 
-    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> Self:
-        model = super().with_components(source, log_p_y)
-        return dataclasses.replace(model, decoder=self.decoder.with_inputs(1, source))
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "SemiSupervisedVAE":
+        shared = super().with_components(source, log_p_y)
+        return dataclasses.replace(
+            self,
+            log_p_y=log_p_y,
+            classifier=shared.classifier,
+            encoder=shared.encoder,
+            decoder=self.decoder.with_inputs(1, source),
+        )
