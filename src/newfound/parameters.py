@@ -19,7 +19,8 @@ class Number(NamedTuple):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        return bool(self.low <= value <= self.high) and not (self.is_low_open and value == self.low)  # type: ignore[operator]
+        at_least, at_most = value >= self.low, value <= self.high  # not as floats: 10**400 is none
+        return bool(at_least and at_most) and not (self.is_low_open and value == self.low)
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"
