@@ -19,8 +19,8 @@ class Number(NamedTuple):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        at_least, at_most = value >= self.low, value <= self.high  # not as floats: 10**400 is none
-        return bool(at_least and at_most) and not (self.is_low_open and value == self.low)
+        number: Any = value  # not as a float: 10**400 is none
+        return bool(self.low <= number <= self.high) and not (self.is_low_open and number == self.low)
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"
