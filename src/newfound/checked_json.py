@@ -8,7 +8,7 @@ import json
 import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -49,6 +49,8 @@ def misfit(value: Any, hint: Any, at: str = "") -> str | None:
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any or hint is np.ndarray:
         return None
+    if origin is Literal:
+        return None if value in inner else _expected(at, " or ".join(map(repr, inner)), value)
     if origin in (Union, types.UnionType):
         wrong = [misfit(value, one, at) for one in inner]
         return None if None in wrong else wrong[0]

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,8 @@ def run_method(name: str, task: Task, seed: int, n_new: int | str = "auto") -> O
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*columns do not vary")  # the blank corners of the digits
-        model = fit_method(METHODS[name], task, seed, {}, n_new if METHODS[name] == "gmdgm" else None)
+        of_images = {"image_shape": IMAGE_SHAPE}
+        model = fit_method(METHODS[name], task, seed, of_images, n_new if METHODS[name] == "gmdgm" else None)
     seconds = time.perf_counter() - began
     evaluation = evaluate_task(task, *predicted(model, task))
     return Outcome(model, str(model.n_new_) if is_found else "given", evaluation, seconds)
@@ -114,7 +115,7 @@ def write_demo_run(task: Task, model: Any, folder: Path) -> Path:
     check_out(folder, replace=True)
 
     def finish(run: Run) -> None:
-        write_audit(run.folder, audit_of(model, replace(dataset, image_shape=None), task.labels.observed()))
+        write_audit(run.folder, audit_of(model, dataset, task.labels.observed()))
         write_report(run)
 
     return write_run(folder, model, dataset, origin, observed=task.labels, finish=finish).folder / "report.html"
