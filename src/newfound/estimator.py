@@ -93,7 +93,8 @@ class DeepGenerativeClassifier(
         refuse_fork()
         return self._fit(X, y, groups)
 
-    def _fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any, groups: Any = None, **beside: Any) -> Self:
+        """With checkpoints, where `beside` holds them."""
         from newfound.fitting import RULES, fit_model
         from newfound.training.compilation import keep_compiled_programs_if_asked
 
@@ -104,7 +105,7 @@ class DeepGenerativeClassifier(
         names = getattr(attempt, "feature_names_in_", None)
         groups = None if groups is None else check_groups(groups, len(X))
         parameters = self.get_params(deep=False) | {"config": self.config or Config()}
-        attempt.fitted_ = fit_model(self.model, X, labels, parameters, feature_names=names, groups=groups)
+        attempt.fitted_ = fit_model(self.model, X, labels, parameters, names, groups, **beside)
         self.__dict__ = attempt.__dict__
         return self
 
@@ -221,9 +222,9 @@ class GMDGM(DeepGenerativeClassifier):
         given, each column has the likelihood of its own type instead.
     standardize : bool, "min-max" or "auto"
         Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1, so that units do not matter.
-        "auto" does so, except for images, whose pixels are in one unit, and bytes. "min-max" brings every column to 0..1
-        instead, for either likelihood. Cells that lie far away from nearly all others count like the nearest value that
-        does not, and a warning names their column.
+        "auto" does so, except for images, whose pixels are in one unit, and bytes. "min-max" brings every column to
+        0..1 instead, for either likelihood. Cells that lie far away from nearly all others count like the nearest value
+        that does not, and a warning names their column.
     feature_types : sequence of str or None
         For tables of mixed columns, the type of each: "numeric" (Gaussian), "numeric:<block>" for columns on one scale,
         such as an embedding, "binary" (Bernoulli), or "categorical:<group>" for the columns of a one-hot group. None is

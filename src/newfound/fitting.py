@@ -24,7 +24,7 @@ from newfound.parameters import Number, OneOf, Rule, Several
 from newfound.preprocessing import Preprocessing, check_feature_types, check_image_shape, decide, is_binary
 from newfound.progress import Show, step_bar, training_callback
 from newfound.trained import RestartResult, Termination, best_restart
-from newfound.training import Callback, TrainingData, split_rows, train, training_settings
+from newfound.training import Callback, Checkpoints, TrainingData, split_rows, train, training_settings
 from newfound.wording import count
 
 PU_WEIGHT = 0.3  # of pu_weight='auto'
@@ -76,6 +76,7 @@ def fit_model(
     parameters: dict[str, Any],
     feature_names: np.ndarray | None = None,
     groups: np.ndarray | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Fitted:
     """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
     p = Parameters(**parameters)
@@ -90,10 +91,10 @@ def fit_model(
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
     split = split_rows(labels.codes, p.validation_fraction, rng, groups)
     with step_bar(p.verbose, MODELS[model].title) as show:
-        data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p, show)
+        data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p, show, checkpoints)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
         show(0, 0, "compiling")
-        restarts = _train(architecture, data, labels, preprocessing.spread, seeds, training_callback(show), p)
+        restarts = _train(architecture, data, labels, preprocessing, seeds, training_callback(show), p, checkpoints)
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
     labels_held_out = split[1][labels.is_labelled[split[1]]]
@@ -130,37 +131,50 @@ def _training_data(
     seed: int,
     p: Parameters,
     show: Show,
+    checkpoints: Checkpoints | None,
 ) -> tuple[TrainingData, Discovery | None]:
     """The rows with their classes, as many new ones as were asked for or are found; and what was discovered.
 
     Labels of validation rows are kept from discovery, unless whole groups are held out (without any label, a known
     class of theirs would look new) or labels are few (every one tells).
     """
+    if checkpoints is not None:
+        checkpoints.identify(model, X, labels.codes, labels.classes.tolist(), p._replace(verbose=False), seed, *split)
     is_open = groups is not None or labels.n_labelled < FEW_LABELS
     rows = rows_of(X, preprocessing, p.image_shape)
     found = None
     if labels.n_unlabelled and _discovers(model, p):
-        show(0, 0, "finding neighbours")
         codes = labels.codes if is_open else labels.keep(split[0]).codes
-        space = feature_sets(rows, codes, p.config.initialisation, seed)
-        show(0, 0, "looking for new classes")
-        found = discover(
-            rows,
-            codes,
-            len(labels.classes),
-            p.config.initialisation,
-            seed,
-            n_new=None if p.n_new == "auto" else int(p.n_new),
-            uses_pu=None if p.pu_weight == "auto" else float(p.pu_weight) > 0,
-            groups=groups,
-            space=space,
-        )
+        if checkpoints is not None and checkpoints.resumed is not None:
+            found = checkpoints.found
+        found = found or _discover(rows, codes, len(labels.classes), groups, seed, p, show)
+        if checkpoints is not None:
+            checkpoints.found = found
         classes = Classes.of_fragments(labels.classes, found.group)
     else:
         classes = Classes.one_component_each(labels.classes, 0 if p.n_new == "auto" else int(p.n_new))
     check_classes(labels, classes)
     assignment = None if found is None else Assignment(found.labels, found.targets)
     return TrainingData(rows.X, labels.codes, *split, rows.scaling, classes, rows.images, assignment), found
+
+
+def _discover(
+    rows: Rows, codes: np.ndarray, n_known: int, groups: np.ndarray | None, seed: int, p: Parameters, show: Show
+) -> Discovery:
+    show(0, 0, "finding neighbours")
+    space = feature_sets(rows, codes, p.config.initialisation, seed)
+    show(0, 0, "looking for new classes")
+    return discover(
+        rows,
+        codes,
+        n_known,
+        p.config.initialisation,
+        seed,
+        n_new=None if p.n_new == "auto" else int(p.n_new),
+        uses_pu=None if p.pu_weight == "auto" else float(p.pu_weight) > 0,
+        groups=groups,
+        space=space,
+    )
 
 
 def _discovers(model: str, p: Parameters) -> bool:
@@ -187,10 +201,11 @@ def _train(
     architecture: Architecture,
     data: TrainingData,
     labels: Labels,
-    spread: float,
+    preprocessing: Preprocessing,
     seeds: list[int],
     callback: Callback,
     p: Parameters,
+    checkpoints: Checkpoints | None,
 ) -> list[RestartResult]:
     settings = training_settings(
         labels.codes[data.training],
@@ -203,8 +218,8 @@ def _train(
     )
     prior = log_prior(labels.counts, len(data.classes.new_components), p.config.objective.prior_known)
     is_given = LIKELIHOODS[architecture.likelihood].sigma_is_given
-    sigma = p.config.objective.sigma if is_given else spread
-    return train(architecture, prior, sigma, data, settings, seeds, callback)
+    sigma = p.config.objective.sigma if is_given else preprocessing.spread
+    return train(architecture, prior, sigma, data, settings, seeds, callback, checkpoints=checkpoints)
 
 
 def temperature_of(inference: Inference, X: np.ndarray, data: TrainingData, held_out: np.ndarray) -> float:

@@ -64,7 +64,7 @@ def check_parameters(values: Mapping[str, Any], rules: Mapping[str, tuple[Rule, 
 
 
 def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
-    """An object of stored parameters; refused where these are not its own."""
+    """An object of stored parameters; refused where these are not its own. Values are checked where they count."""
     try:
         return kind(**stored)
     except TypeError as error:

@@ -7,6 +7,8 @@ between, the folder holds the old model or the new one, whole.
 import hashlib
 import json
 import math
+import re
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,9 @@ from newfound import __version__
 from newfound.checked_json import read_json
 from newfound.classes import Classes
 from newfound.discovery import ClassTree, Evidence, Selection
+from newfound.disk import disk
 from newfound.errors import one_line
-from newfound.files import replace_file
+from newfound.files import make_folders, replace_file
 from newfound.fitted import Fitted
 from newfound.models import Architecture
 from newfound.models.shapes import posterior_shapes
@@ -31,19 +34,30 @@ from newfound.trained import RestartResult, Termination
 
 FORMAT = 5
 DESCRIPTION = "model.json"
+OWN_WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
 
 
 def save_fitted(fitted: Fitted, settings: dict[str, Any], folder: str | PathLike) -> None:
     """Write a fitted model, and the whole settings it was fitted with, to `folder`, which is made if need be."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
+    former = _weights_named(folder)
     weights = tensors_to_bytes(_tensors(fitted))
     name = f"weights-{hashlib.sha256(weights).hexdigest()[:16]}.safetensors"
     replace_file(folder / name, weights)
     replace_file(folder / DESCRIPTION, json.dumps(sealed(_describe(fitted, settings, name)), indent=1).encode())
-    for stale in folder.glob("weights-*.safetensors"):
-        if stale.name != name:
-            stale.unlink()
+    if former not in (None, name):
+        with suppress(FileNotFoundError):
+            disk.remove(folder / str(former))
+
+
+def _weights_named(folder: Path) -> str | None:
+    """The weights of the model that is in a folder now: no other file is newfound's to remove."""
+    try:
+        name = json.loads((folder / DESCRIPTION).read_text())["weights"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return name if isinstance(name, str) and OWN_WEIGHTS.fullmatch(name) else None
 
 
 def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:

@@ -1,17 +1,18 @@
 """Acts on a run: every file follows, undo restores, the source is not needed, and one act waits for another."""
 
 import json
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from filelock import FileLock
 from pets import newfound
 
 from newfound.data import read_dataset
+from newfound.disk import disk
 from newfound.errors import DataError
-from newfound.runs import act_on, acting, caught_up, derived, open_run, undo
+from newfound.runs import act_on, caught_up, manifest, open_run, undo
 from newfound.runs.derived import is_behind
 
 FOLLOWING = ("predictions.parquet", "predictions.csv", "disagreements.csv", "classes.json", "examples.safetensors")
@@ -133,31 +134,44 @@ def test_one_act_waits_for_another(run, monkeypatch):
         pairs = [[["new-1", "emu"]], [["new-2", "fox"]]]
         list(pool.map(lambda names: act_on(run, "rename", {"names": names}), pairs))
     assert {c.name for c in open_run(run.folder).classes} == {"cat", "dog", "emu", "fox"}
-    monkeypatch.setattr(acting, "PATIENCE", 0.05)
-    with FileLock(run.folder / acting.LOCK), pytest.raises(DataError, match="Another command is changing the run"):
+    monkeypatch.setattr(manifest, "PATIENCE", 0.05)
+    with manifest.alone(run.folder), pytest.raises(DataError, match="Another newfound is at work on the run"):
         undo(run)
 
 
-def test_files_that_an_interrupted_act_left_behind_catch_up(run, monkeypatch):
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
+def test_an_act_that_was_cut_short_is_finished_by_whoever_opens_the_run(run, monkeypatch):
+    def cut_short(old, new):
+        if new.name == "classes.json":
+            raise OSError(5, "Input/output error")
+        os.replace(old, new)
 
     with monkeypatch.context() as patch:
-        patch.setattr(derived, "replace_file", interrupted)
-        with pytest.raises(KeyboardInterrupt):
+        patch.setattr(disk, "replace", cut_short)
+        with pytest.raises(OSError, match="Input/output"):
             act_on(run, "rename", {"names": [["new-1", "emu"]]})
-    assert is_behind(run)
-    again = caught_up(run)
+    again = open_run(run.folder)
+    assert again.check() == []
     assert not is_behind(again)
     assert [c.name for c in again.classes] == ["cat", "dog", "emu", "new-2"]
 
 
+def test_files_follow_a_log_of_acts_that_was_moved_away(run):
+    act_on(run, "rename", {"names": [["new-1", "emu"]]})
+    (run.folder / "acts.jsonl").unlink()
+    behind = open_run(run.folder)
+    assert is_behind(behind)
+    again = caught_up(behind)
+    assert not is_behind(again)
+    assert [c.name for c in again.classes] == ["cat", "dog", "new-1", "new-2"]
+
+
 def test_a_damaged_log_is_told(run):
     (run.folder / "acts.jsonl").write_text("{\n")
-    with pytest.raises(DataError, match=r"acts.jsonl' is damaged .* move it away to go back to the classes as fitted"):
+    with pytest.raises(DataError, match=r"acts.jsonl' is damaged.* move it away to go back to the classes as fitted"):
         run.acts  # noqa: B018
     line = {"number": 1, "time": "", "act": "marry", "arguments": {}, "sentence": "", "next_new": 3}
     (run.folder / "acts.jsonl").write_text(json.dumps(line))
+    manifest.seal(run.folder)
     with pytest.raises(DataError, match=r"holds an act that this newfound does not know \('marry'\). Upgrade with"):
         run.acts  # noqa: B018
 

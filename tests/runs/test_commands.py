@@ -98,7 +98,16 @@ def test_evaluate_tells_that_labels_are_few(workplace, tmp_path):
 
 def test_predict_abstains_and_keeps_to_known_classes(workplace, tmp_path):
     def predicted(*options):
-        newfound("predict", workplace / "run", workplace / "more.csv", "--out", "out.csv", *options, cwd=tmp_path)
+        newfound(
+            "predict",
+            workplace / "run",
+            workplace / "more.csv",
+            "--out",
+            "out.csv",
+            "--replace",
+            *options,
+            cwd=tmp_path,
+        )
         with (tmp_path / "out.csv").open() as file:
             rows = list(csv.DictReader(file))
         return [row["newfound_class"] for row in rows], np.array([float(row["newfound_probability"]) for row in rows])
@@ -206,7 +215,7 @@ REFUSED = {
     "odd class": (("fit", "pets.csv", "--label", "species", "--id", "name", "--hide", "owl"), "no row has that label"),
     "no groups": ((*FIT, "--keep", "50%", "--by-group"), "--by-group needs data that has groups"),
     "odd suffix": (("predict", "run", "more.csv", "--out", "x.doc"), "--out must end in .csv or .parquet"),
-    "no table": (("predict", "run", "more.txt"), "'more.txt'"),
+    "no table": (("predict", "run", "more.txt", "--out", "x.csv"), "'more.txt'"),
     "nothing to compare": (("evaluate", "run", "more.csv"), "has no label"),
 }
 

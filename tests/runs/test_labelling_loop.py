@@ -184,13 +184,12 @@ def test_what_label_studio_exports_is_read(loop):
     assert labels_since(run) == {rows[0]: "Gentoo", rows[1]: "Emperor"}
 
 
-def test_without_its_source_a_run_suggests_ids_only(loop, tmp_path):
+def test_a_run_suggests_rows_with_their_own_columns_without_its_source(loop, tmp_path):
     folder, _ = loop
-    printed = newfound("suggest", folder / "run", "--rows", "5", "--out", "ids.csv", cwd=tmp_path).stdout
-    assert "only ids are written" in printed
-    assert set(read_csv(tmp_path / "ids.csv")[0]) == {
-        *("newfound_row_id", "newfound_class", "newfound_probability", "newfound_reason", "label"),
-    }
+    newfound("suggest", folder / "run", "--rows", "5", "--out", "here.csv", cwd=tmp_path)
+    newfound("suggest", "run", "--rows", "5", "--out", "there.csv", cwd=folder)
+    assert (tmp_path / "here.csv").read_text() == (folder / "there.csv").read_text()
+    assert len(read_csv(tmp_path / "here.csv")[0]) > 5
 
 
 def test_a_refit_does_not_take_the_place_of_its_run(loop):

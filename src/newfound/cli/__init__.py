@@ -3,13 +3,17 @@
 Nothing heavy is imported before a command runs, so that --help is quick.
 """
 
-from typing import Annotated
+import os
+import sys
+from contextlib import suppress
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from newfound.cli.act_commands import cut, discard, history, merge, name, split, undo
 from newfound.cli.audit_command import audit
-from newfound.cli.console import print_anywhere
+from newfound.cli.console import FAILED, about_disk, print_anywhere
 from newfound.cli.dataset_commands import datasets_app
 from newfound.cli.experiment_commands import demo, reproduce
 from newfound.cli.export_command import export
@@ -20,7 +24,36 @@ from newfound.cli.run_commands import info, report
 
 __all__ = ["app", "datasets_app"]
 
-app = typer.Typer(name="newfound", no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+
+class Commands(TyperGroup):
+    """All commands; what they print may not arrive, as on a full disk, and that is told, too."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().main(*args, **options)
+        except OSError as error:
+            self._cannot_print(error)
+        finally:
+            try:
+                sys.stdout.flush()
+            except OSError as error:
+                self._cannot_print(error)
+
+    def _cannot_print(self, error: OSError) -> NoReturn:
+        """Whatever is still to be printed goes nowhere, so that Python does not try it again when it ends."""
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"newfound: {about_disk(error)}", file=sys.stderr)
+        raise SystemExit(FAILED)
+
+
+app = typer.Typer(
+    name="newfound",
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
 app.add_typer(datasets_app, name="datasets")
 ON_A_RUN = (name, merge, split, cut, discard, suggest, label, refit, undo, history)
 for command in (audit, fit, predict, evaluate, report, info, export, *ON_A_RUN, reproduce, demo):

@@ -1,5 +1,6 @@
 """What the commands share: where they print, what they do with errors, options that several of them have."""
 
+import errno
 import io
 import json
 import re
@@ -7,11 +8,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from newfound.errors import one_line
+from newfound.interrupts import INTERRUPTED, ending_in_order
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from newfound.auditing import Audit
     from newfound.runs import Listener
 
-BAD_INPUT = 2
+BAD_INPUT, FAILED = 2, 1
+OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"  # as XLA says it
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 RunArgument = Annotated[Path, typer.Argument(help="A folder that `newfound fit` wrote.", show_default=False)]
@@ -29,12 +32,35 @@ RunArgument = Annotated[Path, typer.Argument(help="A folder that `newfound fit` 
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """What a user can put right is one sentence, with exit code 2; anything else is a bug, and shows."""
+    """What a user can put right is one sentence, with exit code 2; a full disk or memory one with code 1.
+
+    Ctrl-C and SIGTERM end in order, with the codes that shells give them. Anything else is a bug, and shows.
+    """
     try:
-        yield
+        with ending_in_order():
+            yield
     except (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        typer.echo(f"newfound: {as_options(one_line(str(error)))}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        _end(BAD_INPUT, as_options(one_line(str(error))))
+    except OSError as error:
+        _end(FAILED, about_disk(error))
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and OUT_OF_MEMORY not in str(error):
+            raise
+        _end(FAILED, "There is not enough memory for this. Give fewer rows or columns, or more memory.")
+    except KeyboardInterrupt:
+        _end(INTERRUPTED, "interrupted.")
+
+
+def _end(code: int, sentence: str) -> NoReturn:
+    typer.echo(f"newfound: {sentence}", err=True)
+    raise typer.Exit(code) from None
+
+
+def about_disk(error: OSError) -> str:
+    """A sentence about what the system refused."""
+    where = f" ({error.filename!r})" if error.filename else ""
+    then = " Make room on the disk, and try again." if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+    return f"{error.strerror or error}{where}.{then}"
 
 
 AS_OPTIONS = {  # what Python says, and what the command line has for it

@@ -1,8 +1,7 @@
 """`newfound fit`: from a file to a run."""
 
-import shlex
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,7 +23,6 @@ from newfound.cli.source_options import (
     LabelFile,
     Numeric,
     Seed,
-    Source,
     read_source,
 )
 
@@ -49,11 +47,19 @@ MinStd = Annotated[float, typer.Option(min=0, help="Drop columns that vary less 
 WithAudit = Annotated[
     bool, typer.Option("--audit/--no-audit", help="Tell how far to trust the answer: hide each known class in turn.")
 ]
+FitSource = Annotated[
+    str | None, typer.Argument(help="A table, NumPy file, folder of images, or the name of a data set.")
+]
+CheckpointEvery = Annotated[
+    float, typer.Option(min=0, help="Seconds between two checkpoints, from which a fit that was killed can go on.")
+]
+Resume = Annotated[Path | None, typer.Option(help="Go on with a fit to this folder that was stopped.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write over an earlier run.")]
 
 
 def fit(
-    source: Source,
+    context: typer.Context,
+    source: FitSource = None,
     out: Out = Path("run"),
     label: Label = None,
     labels: LabelFile = None,
@@ -75,12 +81,14 @@ def fit(
     likelihood: Likelihood = "auto",
     min_std: MinStd = 0.0,
     with_audit: WithAudit = True,
+    checkpoint_every: CheckpointEvery = 60.0,
+    resume: Resume = None,
     replace: Replace = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a model to your data and write a run: predictions, classes, report.
 
-    Ctrl-C ends training early and keeps what was learned so far.
+    Ctrl-C ends training early and keeps what was learned so far. A fit that was killed goes on with --resume.
 
     For example:
 
@@ -90,17 +98,44 @@ def fit(
     """
     console = console_for(as_json)
     with clear_errors():
-        _check(out, replace, model, likelihood)
-        settings = _settings(n_new, epochs, n_init, seed, likelihood, min_std)
-        columns = ColumnOptions(label, id, ignore, labels, categorical, numeric, group, features, image_size)
-        dataset = read_source(console, source, columns)
-        masking = Masking(hide, keep, by_group, seed)
-        options = {"model": model, "settings": settings, "replace": replace, "uses_groups": group is not None}
-        run = _fit(console, dataset, out, source, masking, with_audit=with_audit, **options)
+        options = {name: value for name, value in context.params.items() if name not in ("out", "resume", "as_json")}
+        run = _resume(console, resume) if resume is not None else _from_options(console, out, options)
     if as_json:
         print_json(summary_of(run))
     else:
         print_summary(console, run)
+
+
+def _resume(console: "Console", out: Path) -> "Run":
+    """Go on with a fit that was stopped, with the options it had."""
+    from newfound.runs.resuming import read_options
+
+    unfinished, options = read_options(out)
+    return _from_options(console, out, options, resumed=unfinished)
+
+
+def _from_options(console: "Console", out: Path, given: dict[str, Any], resumed: Path | None = None) -> "Run":
+    """What the command does, from its options as they were given: these are kept with checkpoints."""
+    o = SimpleNamespace(**given)
+    if o.source is None:
+        raise ValueError("Missing argument SOURCE: name a table, NumPy file, folder of images or data set.")
+    _check(out, o.replace, o.model, o.likelihood)
+    columns = ColumnOptions(
+        o.label, o.id, o.ignore, o.labels, o.categorical, o.numeric, o.group, o.features, o.image_size
+    )
+    settings = _settings(o.n_new, o.epochs, o.n_init, o.seed, o.likelihood, o.min_std)
+    dataset = read_source(console, o.source, columns)
+    beside: dict[str, Any] = {
+        "model": o.model,
+        "settings": settings,
+        "replace": o.replace,
+        "uses_groups": o.group is not None,
+        "with_audit": o.with_audit,
+        "checkpoint_every": o.checkpoint_every,
+        "options": given,
+        "resumed": resumed,
+    }
+    return _fit(console, dataset, out, o.source, Masking(o.hide, o.keep, o.by_group, o.seed), **beside)
 
 
 def _check(out: Path, replace: bool, model: str, likelihood: str) -> None:
@@ -131,6 +166,7 @@ def _settings(n_new: str, epochs: str, n_init: int, seed: int, likelihood: str, 
 def _fit(console: "Console", dataset: "Dataset", out: Path, source: str, masking: Masking, **options: Any) -> "Run":
     from newfound.report import write_report
     from newfound.runs import Origin, fit_run
+    from newfound.runs.outputs import told_command, told_path
 
     listener = listener_on(console)
 
@@ -139,7 +175,6 @@ def _fit(console: "Console", dataset: "Dataset", out: Path, source: str, masking
         write_report(run)
 
     keep_compiled_programs()
-    command = shlex.join(["newfound", *sys.argv[1:]])
-    origin = Origin(source, command, masking._asdict() if masking.hides_any else None)
+    origin = Origin(told_path(source), told_command(), masking._asdict() if masking.hides_any else None)
     observed = observed_labels(dataset, masking)
     return fit_run(dataset, out, origin, observed=observed, listener=listener, finish=finish, **options)

@@ -1,7 +1,5 @@
 """The loop of labelling: `newfound suggest`, `newfound label` and `newfound refit`."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,14 +35,18 @@ def suggest(
     label_studio: Annotated[
         Path | None, typer.Option(help="Also tasks for Label Studio, .json; its interface is written beside, .xml.")
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over files that are there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Which rows to label next: those that would tell most, and no two that tell the same.
 
     Example: `newfound suggest run/ --rows 20 --out suggest.csv`
     """
+    from newfound.runs.suggestion_files import check_paths
+
     console = console_for(as_json)
     with clear_errors(), status_line(console, "looking for rows that would tell most"):
+        check_paths(out, label_studio, replace=replace)
         found = _suggested(console, run, rows, out, label_studio)
     if as_json:
         print_json(found)
@@ -92,12 +94,12 @@ def refit(
     """
     from newfound.report import write_report
     from newfound.runs import open_run, refit_run
+    from newfound.runs.outputs import told_command
 
     console = console_for(as_json)
     with clear_errors():
         keep_compiled_programs()
-        command = shlex.join(["newfound", *sys.argv[1:]])
-        options: dict[str, Any] = {"command": command, "replace": replace, "listener": listener_on(console)}
+        options: dict[str, Any] = {"command": told_command(), "replace": replace, "listener": listener_on(console)}
         made = refit_run(open_run(run), out, finish=write_report, **options)
     if as_json:
         print_json(summary_of(made))

@@ -10,6 +10,7 @@ from newfound.cli.console import (
     RunArgument,
     clear_errors,
     console_for,
+    listener_on,
     print_json,
     status_line,
     table_with,
@@ -45,6 +46,7 @@ def predict(
         bool,
         typer.Option("--for-spreadsheets", help="Put an apostrophe before text that a spreadsheet would compute."),
     ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over a file that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the class of every row of another file, whatever its size, and write it beside your columns.
@@ -60,7 +62,8 @@ def predict(
         decision = Decision(abstain, known_only, new_threshold)
         chosen = [name.strip() for names in columns or [] for name in names.split(",")]
         wanted = Wanted(only_new, chosen, for_spreadsheets)
-        n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision, wanted, features)
+        options: dict[str, Any] = {"replace": replace, "note": listener_on(console).note}
+        n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision, wanted, features, **options)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})
     else:

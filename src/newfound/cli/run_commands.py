@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from newfound.cli.console import AsJson, RunArgument, clear_errors, console_for, print_audit, print_json, table_with
-from newfound.wording import count
+from newfound.wording import count, quoted_list
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,9 +35,12 @@ def report(run: RunArgument) -> None:
     """
     from newfound.report import write_report
     from newfound.runs import caught_up, open_run
+    from newfound.runs.manifest import alone
 
     with clear_errors():
-        typer.echo(f"wrote {write_report(caught_up(open_run(run)))}")
+        opened = caught_up(open_run(run))
+        with alone(opened.folder):
+            typer.echo(f"wrote {write_report(opened)}")
 
 
 def info(run: RunArgument, as_json: AsJson = False) -> None:
@@ -50,6 +53,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
     console = console_for(as_json)
     with clear_errors():
         opened = open_run(run)
+        changed = opened.check()
         if as_json:
             answer = {"answer": str(opened.answer)}
             print_json(answer | opened.description | _audit(opened) | _classes(opened) | _acts(opened))
@@ -60,6 +64,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
             f"{about['source']}: {about['n_rows']:,} rows, {about['n_labelled']:,} labelled",
             *(f"· {sentence}" for sentence in about["log"]),
             *_decided(opened),
+            *([f"Changed or removed since newfound wrote them: {quoted_list(changed)}."] if changed else []),
             f"Fitted {about['created']} by newfound {about['newfound']}: {about['command']}",
         ]
         for line in lines:

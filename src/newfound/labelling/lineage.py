@@ -40,10 +40,11 @@ class Lineage:
     def new(self) -> np.ndarray:
         """Positions of the new classes that go on."""
         names = set(map(str, self.known.tolist()))
-        return np.array([p for p in np.flatnonzero(self.before.classes.is_new) if self.name_of(p) not in names], int)
+        new = np.flatnonzero(self.before.classes.is_new).tolist()
+        return np.array([position for position in new if self.name_of(position) not in names], int)
 
     def name_of(self, position: int) -> str:
-        return self.called.get(int(position), str(self.before.classes.names[position]))
+        return self.called.get(position, str(self.before.classes.names[position]))
 
     @cached_property
     def column(self) -> np.ndarray:

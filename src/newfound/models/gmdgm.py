@@ -54,6 +54,12 @@ class GaussianMixtureDGM(DeepGenerativeModel):
         return dataclasses.replace(self, encoder=encoder, component_mean=mean, component_log_var=log_var)
 
     def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "GaussianMixtureDGM":
-        model = super().with_components(source, log_p_y)
-        mean, log_var = self.component_mean[source], self.component_log_var[source]
-        return dataclasses.replace(model, component_mean=mean, component_log_var=log_var)
+        shared = super().with_components(source, log_p_y)
+        return dataclasses.replace(
+            self,
+            log_p_y=log_p_y,
+            classifier=shared.classifier,
+            encoder=shared.encoder,
+            component_mean=self.component_mean[source],
+            component_log_var=self.component_log_var[source],
+        )

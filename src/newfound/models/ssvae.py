@@ -44,5 +44,11 @@ class SemiSupervisedVAE(DeepGenerativeModel):
         return dataclasses.replace(self, encoder=self.encoder.ignoring(1), decoder=self.decoder.ignoring(1))
 
     def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "SemiSupervisedVAE":
-        model = super().with_components(source, log_p_y)
-        return dataclasses.replace(model, decoder=self.decoder.with_inputs(1, source))
+        shared = super().with_components(source, log_p_y)
+        return dataclasses.replace(
+            self,
+            log_p_y=log_p_y,
+            classifier=shared.classifier,
+            encoder=shared.encoder,
+            decoder=self.decoder.with_inputs(1, source),
+        )

@@ -9,7 +9,6 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from newfound.files import replace_file
 from newfound.report.assemble import content_of
 from newfound.report.audit_block import audit_block
 from newfound.report.cards import cards
@@ -31,16 +30,16 @@ from newfound.report.sentences import (
     validation_labels,
 )
 from newfound.runs.discovered import about_classes
-from newfound.runs.folder import Run
+from newfound.runs.folder import REPORT, Run
+from newfound.runs.manifest import put_files
 from newfound.runs.trust import answer
 from newfound.wording import percent
 
 
 def write_report(run: Run) -> Path:
     """Write (again) the report of a run from what its folder holds."""
-    path = run.folder / "report.html"
-    replace_file(path, render(content_of(run)).encode())
-    return path
+    put_files(run.folder, {REPORT: render(content_of(run)).encode()})
+    return run.folder / REPORT
 
 
 def render(content: ReportContent) -> str:

@@ -10,10 +10,11 @@ from newfound.runs.acting import Acted, act_on, caught_up, undo
 from newfound.runs.atlas import write_atlas
 from newfound.runs.class_summaries import ClassSummary
 from newfound.runs.discovered import Discovered, headline, sentences
-from newfound.runs.folder import Run, check_out, open_run
+from newfound.runs.folder import Run, open_run
 from newfound.runs.given_labels import GivenLabels, labels_since, read_given
 from newfound.runs.labelled import Wanted, predict_file
 from newfound.runs.listener import Listener
+from newfound.runs.making import check_out
 from newfound.runs.new_run import fit_run
 from newfound.runs.refit_run import refit_run
 from newfound.runs.scoring import evaluate_file, evaluate_run, which_is_which

@@ -16,7 +16,6 @@ from typing import Any
 from newfound.acts import ACTS, perform
 from newfound.checked_json import checked, parsed
 from newfound.errors import DataError
-from newfound.files import replace_file
 from newfound.fitted import Fitted
 from newfound.wording import quoted_list
 
@@ -36,13 +35,10 @@ class LoggedAct:
     next_new: int  # the number of the next id: also those that an act taken back gave are not given again
 
 
-def read_acts(folder: Path) -> list[LoggedAct]:
+def acts_from(path: Path, content: bytes) -> list[LoggedAct]:
     """All lines, the undone ones too."""
-    path = folder / ACT_LOG
-    if not path.is_file():
-        return []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = content.decode().splitlines()
         acts = [LoggedAct(**checked(parsed(line), LoggedAct, "act")) for line in lines]
         in_effect(acts)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -57,9 +53,8 @@ def read_acts(folder: Path) -> list[LoggedAct]:
     return acts
 
 
-def write_acts(folder: Path, acts: list[LoggedAct]) -> None:
-    lines = (json.dumps(asdict(act), ensure_ascii=False) + "\n" for act in acts)
-    replace_file(folder / ACT_LOG, "".join(lines).encode())
+def acts_file(acts: list[LoggedAct]) -> dict[str, bytes]:
+    return {ACT_LOG: "".join(json.dumps(asdict(act), ensure_ascii=False) + "\n" for act in acts).encode()}
 
 
 def in_effect(acts: list[LoggedAct]) -> list[LoggedAct]:

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from newfound.errors import DataError
-from newfound.files import replace_file
+from newfound.files import make_folders, replace_file
 from newfound.runs.columnar import Columns, parquet_bytes
 from newfound.runs.folder import Run
+from newfound.runs.outputs import check_file_out
 
 
 def atlas_of(run: Run) -> Columns:
@@ -22,9 +23,8 @@ def write_atlas(run: Run, out: Path, *, replace: bool = False) -> int:
     """Write it as Parquet; return the number of rows."""
     if out.suffix.lower() != ".parquet":
         raise DataError(f"--atlas must end in .parquet; got {out.name!r}. Name another file.")
-    if out.exists() and not replace:
-        raise DataError(f"{str(out)!r} already exists. Use --replace to write over it, or another name.")
+    check_file_out(out, [], replace=replace)
     atlas = atlas_of(run)
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(out.absolute().parent)
     replace_file(out, parquet_bytes(atlas))
     return len(atlas["x"])

@@ -1,7 +1,6 @@
 """Named columns and arrays as files: Parquet, CSV, safetensors. None of them can run code."""
 
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,22 +49,29 @@ def tensor_bytes(tensors: Columns) -> bytes:
     return save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
 
 
-def read_parquet(path: Path) -> Columns:
+def parquet_columns(content: bytes) -> Columns:
     """Arrays, and matrices where there are lists of one length."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     def array(column: "pa.ChunkedArray") -> np.ndarray:
         if not pa.types.is_fixed_size_list(column.type):
             return column.to_numpy()
         return column.combine_chunks().flatten().to_numpy().reshape(len(column), -1)
 
-    table = pq.read_table(path, page_checksum_verification=True)
-    table.validate(full=True)
+    table = parquet_table(content)
     return {name: array(table[name]) for name in table.column_names}
 
 
-def read_tensors(path: Path) -> Columns:
-    from safetensors.numpy import load_file
+def parquet_table(content: bytes) -> "pa.Table":
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    return load_file(path)
+    table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
+    table.validate(full=True)
+    return table
+
+
+def tensor_columns(content: bytes) -> Columns:
+    from safetensors.numpy import load
+
+    return load(content)

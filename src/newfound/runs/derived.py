@@ -1,7 +1,8 @@
 """What a run says, from its model as it stands now and its stored rows: the files that follow every act.
 
-The files are made in memory and then put in place one after the other, `run.json` last: a reader never meets half of
-one, and a run whose files were left behind by an interrupted act is noticed (`is_behind`).
+The files are made in memory and then put in place together (`manifest.put_files`): a reader never meets half of one,
+and what was cut short is finished by whoever opens the run next. Where the log of acts was moved away, the others
+follow (`is_behind`).
 """
 
 import json
@@ -12,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from newfound.data import Schema
-from newfound.files import replace_file
 from newfound.inference import normed
-from newfound.runs.act_log import LoggedAct, write_acts
+from newfound.runs.act_log import LoggedAct, acts_file
 from newfound.runs.class_descriptions import describe_rows, descriptions_json
 from newfound.runs.class_summaries import summarise_classes, to_json
 from newfound.runs.columnar import Columns, csv_bytes, parquet_bytes, tensor_bytes
@@ -23,6 +23,7 @@ from newfound.runs.examples import choose_examples
 from newfound.runs.folder import DESCRIPTION, DESCRIPTIONS, Run, open_run
 from newfound.runs.labelled import labelled_file
 from newfound.runs.latent_map import LATENT_MAP
+from newfound.runs.manifest import put_files
 from newfound.runs.predictions import answer_table, disagreements
 from newfound.runs.scoring import validation_calibration
 from newfound.runs.stored_rows import StoredRows
@@ -32,26 +33,20 @@ def rewrite(run: Run, acts: list[LoggedAct], finish: Callable[[Run], object]) ->
     """The log of acts, and every file that depends on them; `finish` adds what is made of these, such as a report."""
     fixed = {name: array for name, array in run.examples.items() if name in LATENT_MAP}
     files = derived_files(run.model_after(acts), run.rows, fixed, run.description | {"n_acts": len(acts)})
-    write_acts(run.folder, acts)
-    _put(run.folder, files)
+    put_files(run.folder, acts_file(acts) | files)
     again = open_run(run.folder)
     finish(again)
     return again
 
 
 def is_behind(run: Run) -> bool:
-    """Whether an act was interrupted before the files that follow it were written."""
+    """Whether the files are those of other acts than are in the log."""
     return run.description["n_acts"] != len(run.acts)
 
 
 def write_derived(folder: Path, model: Any, rows: StoredRows, fixed: Columns, description: dict[str, Any]) -> None:
     """`fixed` are parts of the examples that no act changes, `description` what `run.json` holds beside the answer."""
-    _put(folder, derived_files(model, rows, fixed, description))
-
-
-def _put(folder: Path, files: dict[str, bytes]) -> None:
-    for name, content in files.items():
-        replace_file(folder / name, content)
+    put_files(folder, derived_files(model, rows, fixed, description))
 
 
 def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dict[str, Any]) -> dict[str, bytes]:

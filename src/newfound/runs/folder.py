@@ -16,40 +16,46 @@
     own.parquet          the user's own columns, or of CSV the lines as they were written; missing where there are none
     acts.jsonl           what a person decided about the classes, act by act; missing where nothing was
     report.html
+    manifest.json        all these files with their sizes and checksums
 
 It is made beside its place, in a folder of another name, and moved there when it is whole. The model stays as it was
 fitted; what acts make of it is computed when it is asked for, and the files that depend on it follow (`derived`).
 """
 
-import glob
 import json
 import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from newfound import __version__
 from newfound.auditing import Audit
-from newfound.checked_json import checked, misfit, read_json
+from newfound.checked_json import checked, misfit, parsed, read_json
 from newfound.classes import Classes
 from newfound.data import Schema
 from newfound.descriptions import Descriptions
 from newfound.errors import DataError
 from newfound.labelling import Changes
 from newfound.predictor import Predictor, load_predictor
-from newfound.runs.act_log import LoggedAct, in_effect, read_acts, replayed
+from newfound.runs.act_log import ACT_LOG, LoggedAct, acts_from, in_effect, replayed
 from newfound.runs.class_descriptions import descriptions_from_json
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
-from newfound.runs.columnar import Columns, read_parquet, read_tensors
+from newfound.runs.columnar import Columns, parquet_columns, tensor_columns
 from newfound.runs.damage import told
 from newfound.runs.discovered import Discovered
-from newfound.runs.stored_rows import StoredRows, read_rows
+from newfound.runs.manifest import (
+    MANIFEST,
+    alone,
+    check_all,
+    check_sizes,
+    damaged,
+    read_checked,
+    read_manifest,
+)
+from newfound.runs.remains import UNFINISHED, why_missing
+from newfound.runs.stored_rows import OWN, ROWS, StoredRows, rows_from
 from newfound.runs.trust import RunAnswer, answer
 
 FORMAT = 4
@@ -57,9 +63,11 @@ DESCRIPTION = "run.json"
 AUDIT = "audit.json"
 DESCRIPTIONS = "descriptions.json"
 CHANGES = "changes.json"
-UNFINISHED = ".unfinished-"
+MODEL = "model"
+REPORT = "report.html"
 FIT_AGAIN = "Fit again."
-FORMS, FORM = ("format", "newfound"), tuple[int, str]
+FORMS = ("format", "newfound")
+FORM = tuple[int, str]  # of these
 
 
 @dataclass(frozen=True)
@@ -90,9 +98,30 @@ class Run:
     def model_after(self, acts: list[LoggedAct]) -> Any:
         from newfound.estimator import load
 
-        model = load(self.folder / "model")
+        self._check_model()
+        model = load(self.folder / MODEL)
         model.fitted_ = replayed(model.fitted_, acts)
         return model
+
+    def _check_model(self) -> None:
+        manifest = read_manifest(self.folder)
+        for name in manifest.files if manifest else ():
+            if name.startswith(f"{MODEL}/"):
+                read_checked(self.folder, name)
+
+    def read(self, name: str) -> bytes:
+        """The content of one of its files; refused where it was changed or cut since newfound wrote it."""
+        return read_checked(self.folder, name)
+
+    def holds(self, name: str) -> bool:
+        return (self.folder / name).is_file()
+
+    def check(self) -> list[str]:
+        """Read every file, and refuse the first that is not as newfound wrote it.
+
+        Files that are only for people, such as `labelled.csv`, may be a user's by now: the names of those that changed.
+        """
+        return check_all(self.folder)
 
     @property
     @told
@@ -104,7 +133,7 @@ class Run:
     @told
     def acts(self) -> list[LoggedAct]:
         """What was decided about the classes, and what of it was taken back."""
-        return read_acts(self.folder)
+        return acts_from(self.folder / ACT_LOG, self.read(ACT_LOG)) if self.holds(ACT_LOG) else []
 
     @property
     def acts_in_effect(self) -> list[LoggedAct]:
@@ -114,7 +143,7 @@ class Run:
     @told
     def rows(self) -> StoredRows:
         """The rows that were fitted on."""
-        return read_rows(self.folder)
+        return rows_from(self.read(ROWS), self.read(OWN) if self.holds(OWN) else None)
 
     @property
     @told
@@ -125,7 +154,7 @@ class Run:
     @property
     @told
     def classes(self) -> list[ClassSummary]:
-        return from_json((self.folder / "classes.json").read_text())
+        return from_json(self.read("classes.json").decode())
 
     @property
     @told
@@ -143,37 +172,34 @@ class Run:
     @told
     def audit(self) -> Audit | None:
         """Whether there are classes that nobody labelled; None where that was not asked."""
-        path = self.folder / AUDIT
-        return Audit.from_json(checked(read_json(path, FIT_AGAIN), Audit, "audit")) if path.is_file() else None
+        return Audit.from_json(checked(parsed(self.read(AUDIT)), Audit, "audit")) if self.holds(AUDIT) else None
 
     @property
     @told
     def descriptions(self) -> Descriptions:
         """What each class is, in the order of the classes; none in a run that was written without."""
-        path = self.folder / DESCRIPTIONS
-        return descriptions_from_json(path.read_text(encoding="utf-8")) if path.is_file() else Descriptions()
+        return descriptions_from_json(self.read(DESCRIPTIONS).decode()) if self.holds(DESCRIPTIONS) else Descriptions()
 
     @property
     @told
     def changes(self) -> Changes | None:
         """What is different from the run that this one is a refit of; None where it is of none."""
-        path = self.folder / CHANGES
-        return Changes.from_json(json.loads(path.read_text())["changes"]) if path.is_file() else None
+        return Changes.from_json(json.loads(self.read(CHANGES))["changes"]) if self.holds(CHANGES) else None
 
     @property
     @told
     def predictions(self) -> Columns:
-        return read_parquet(self.folder / "predictions.parquet")
+        return parquet_columns(self.read("predictions.parquet"))
 
     @property
     @told
     def history(self) -> Columns:
-        return read_parquet(self.folder / "history.parquet")
+        return parquet_columns(self.read("history.parquet"))
 
     @property
     @told
     def examples(self) -> Columns:
-        return read_tensors(self.folder / "examples.safetensors")
+        return tensor_columns(self.read("examples.safetensors"))
 
     @property
     @told
@@ -186,23 +212,31 @@ class Run:
 def open_run(folder: str | os.PathLike) -> Run:
     """The run in a folder that `newfound fit --out` wrote.
 
-    Its parts are read when asked for: `model`, `classes`, `predictions`, `history`, `schema`, and the `description`.
+    Its parts are read when asked for: `model`, `classes`, `predictions`, `history`, `schema`, and the `description`. A
+    file that was changed or cut since is refused when it is read.
     """
     folder = Path(folder)
     if not (folder / DESCRIPTION).is_file():
-        raise DataError(_why_missing(folder))
-    return Run(folder, _read_description(folder))
+        raise DataError(why_missing(folder, DESCRIPTION))
+    description = read_description(folder)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise DataError(damaged(folder, MANIFEST, "it is missing, and only it tells whether the others are whole"))
+    if manifest.moving:  # a change was cut short, or is going on
+        with alone(folder):
+            pass
+        return open_run(folder)
+    read_checked(folder, DESCRIPTION)
+    check_sizes(folder, manifest)
+    return Run(folder, description)
 
 
-def _why_missing(folder: Path) -> str:
-    what = f"is not a run: {DESCRIPTION} is missing" if folder.is_dir() else "is not there"
-    begun = unfinished_folders(folder)
-    if not begun:
-        return f"The run {str(folder)!r} {what}; give the folder that `newfound fit --out` wrote."
-    return f"The run {str(folder)!r} {what}; a fit was begun but has not finished ({begun[0].name}): fit again."
+def being_made(folder: Path) -> Run:
+    """The run in a folder that has no manifest yet."""
+    return Run(folder, read_description(folder))
 
 
-def _read_description(folder: Path) -> dict[str, Any]:
+def read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
     description = read_json(path, FIT_AGAIN)
     wrong = misfit(description, dict[str, Any]) or misfit([description.get(n) for n in FORMS], FORM)
@@ -219,41 +253,3 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"The run {str(folder)!r} was written by an earlier newfound (format {written_as} of {FORMAT}): fit again."
         )
     return description
-
-
-def check_out(folder: Path, *, replace: bool) -> None:
-    """Raise where something is already there, before anything is computed."""
-    has_run = (folder / DESCRIPTION).is_file()
-    if has_run and not replace:
-        raise DataError(f"{str(folder)!r} already holds a run. Use --replace to write over it, or another --out.")
-    if not has_run and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DataError(f"{str(folder)!r} exists and is not a run. Name another folder with --out.")
-
-
-def unfinished_folders(folder: Path) -> list[Path]:
-    """What fits towards `folder` left, or are still writing."""
-    return sorted(folder.parent.glob(glob.escape(f".{folder.name}{UNFINISHED}") + "*"))
-
-
-@contextmanager
-def made_whole(folder: Path) -> Iterator[Path]:
-    """An empty folder to write to, which takes the place of `folder` at the end, and is removed if anything fails."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    building = folder.parent / f".{folder.name}{UNFINISHED}{uuid4().hex[:8]}"
-    building.mkdir()
-    try:
-        yield building
-        _move_into_place(building, folder)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
-
-
-def _move_into_place(building: Path, folder: Path) -> None:
-    if not folder.exists():
-        building.rename(folder)
-        return
-    former = building.with_name(building.name + "-former")
-    folder.rename(former)
-    building.rename(folder)
-    shutil.rmtree(former)

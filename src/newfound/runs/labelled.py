@@ -1,10 +1,9 @@
 """The answer beside the data: a user's own columns, unchanged, then what newfound says of each row."""
 
 import io
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -12,9 +11,15 @@ import numpy as np
 
 from newfound.classes import AS_USUAL, Classes, Decision
 from newfound.data import own_rows
+from newfound.data.preprocessing_log import about_missing
+from newfound.data.schema import Column
 from newfound.errors import DataError
+from newfound.files import make_folders, sweep, written_whole
 from newfound.runs.columnar import Columns, csv_bytes, table_bytes
-from newfound.runs.folder import UNFINISHED, Run
+from newfound.runs.folder import Run
+from newfound.runs.listener import ignore
+from newfound.runs.manifest import MANIFEST
+from newfound.runs.outputs import check_file_out
 from newfound.runs.predictions import ROWS_AT_A_TIME, predict_batches
 from newfound.wording import did_you_mean
 
@@ -53,24 +58,60 @@ def predict_file(
     decision: Decision = AS_USUAL,
     wanted: Wanted = ALL,
     features: str | None = None,
+    replace: bool = False,
+    note: Callable[[str], None] = ignore,
 ) -> int:
     """Write every row of `source` with its prediction to `out`, CSV or Parquet by its suffix; return their number.
 
-    Memory stays flat: the file is read in step, once for the model and once for the user's own columns.
+    Memory stays flat: the file is read in step, once for the model and once for the user's own columns. Cells that were
+    filled, because they were missing or infinite, are noted.
     """
     if out.suffix.lower() not in FORMATS_OUT:
         raise DataError(f"--out must end in {' or '.join(FORMATS_OUT)}; got {out.name!r}. Name another file.")
+    classes, counted = run.class_map, Counted()
+    decision.check(classes)
+    check_file_out(out, [source, features], replace=replace)
     own = own_rows.open_own(source)
-    classes = run.class_map
 
     def batches() -> Iterator[Columns]:
-        return (answers(table, classes) for table in predict_batches(run, source, None, decision, features))
+        tables = predict_batches(run, source, None, decision, features, counted.take)
+        return (answers(table, classes) for table in tables)
 
+    n_rows = _write(out, source, own, batches, wanted, progress)
+    for sentence in about_missing(counted.columns):
+        note(sentence)
+    return n_rows
+
+
+class Counted:
+    """What was filled in the rows that were read so far."""
+
+    def __init__(self) -> None:
+        self.columns: Sequence[Column] = ()
+
+    def take(self, columns: Sequence[Column]) -> None:
+        self.columns = columns
+
+
+def _write(
+    out: Path,
+    source: str,
+    own: Any,
+    batches: Callable[[], Iterator[Columns]],
+    wanted: Wanted,
+    progress: Callable[[int], None],
+) -> int:
+    make_folders(out.absolute().parent)
+    if not (out.absolute().parent / MANIFEST).is_file():  # a run's own waiting files are not for others to judge
+        sweep(out.absolute().parent)
     if own is not None and own_rows.is_csv(own) and out.suffix.lower() == ".csv" and wanted.as_written:
-        with suppress(OutOfStepError), _written_whole(out) as unfinished, unfinished.open("wb") as file:
+        with suppress(OutOfStepError), written_whole(out) as file:
             return _write_records(file, own, batches(), wanted, progress)
-    with _written_whole(out) as unfinished:
-        return _write_tables(unfinished, out.suffix.lower(), _beside(own, batches(), wanted), progress)
+    with written_whole(out) as file:
+        n_rows = _write_tables(file, out.suffix.lower(), _beside(own, batches(), wanted), progress)
+        if n_rows is None:
+            raise DataError(f"{source!r} holds no rows, so there is nothing to predict. Give a file with rows.")
+    return n_rows
 
 
 def answers(table: Columns, classes: Classes) -> Columns:
@@ -203,7 +244,8 @@ def free_name(name: str, taken: Sequence[str]) -> str:
     return next(free for i in range(1, len(taken) + 2) if (free := name if i == 1 else f"{name}_{i}") not in taken)
 
 
-def _write_tables(path: Path, suffix: str, tables: Iterator[Any], progress: Callable[[int], None]) -> int:
+def _write_tables(file: BinaryIO, suffix: str, tables: Iterator[Any], progress: Callable[[int], None]) -> int | None:
+    """How many rows were written; None where there was no table."""
     import pyarrow.csv
     import pyarrow.parquet as pq
 
@@ -212,14 +254,14 @@ def _write_tables(path: Path, suffix: str, tables: Iterator[Any], progress: Call
     try:
         for table in tables:
             table = _flat(table) if suffix == ".csv" else table
-            writer = writer or (pyarrow.csv.CSVWriter if suffix == ".csv" else pq.ParquetWriter)(path, table.schema)
+            writer = writer or (pyarrow.csv.CSVWriter if suffix == ".csv" else pq.ParquetWriter)(file, table.schema)
             writer.write_table(table)
             n_rows += table.num_rows
             progress(n_rows)
     finally:
         if writer is not None:
             writer.close()
-    return n_rows
+    return None if writer is None else n_rows
 
 
 def _flat(table: Any) -> Any:
@@ -234,16 +276,3 @@ def _flat(table: Any) -> Any:
         elif pa.types.is_dictionary(field.type):
             table = table.set_column(i, field.name, pc.cast(table.column(i), field.type.value_type))
     return table
-
-
-@contextmanager
-def _written_whole(out: Path) -> Iterator[Path]:
-    """A file beside `out` to write to, which takes its place at the end, and is removed if anything fails."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = out.with_name(f".{out.name}{UNFINISHED}{os.getpid()}")
-    try:
-        yield unfinished
-        if unfinished.exists():  # not where there was no row
-            os.replace(unfinished, out)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -1,19 +1,29 @@
 """From a data set to a run, in one call."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace as replaced
 from pathlib import Path
+from signal import SIGTERM
+from tempfile import gettempdir
 from typing import Any
+from uuid import uuid4
 
 from newfound.auditing import Audit, Given, audit_rows
 from newfound.config import Config
 from newfound.data import Dataset
+from newfound.errors import DataError
+from newfound.interrupts import HeldBack, Terminated, held_back
 from newfound.labels import UNLABELLED, Labels
 from newfound.progress import step_bar
-from newfound.runs.folder import Run, check_out, made_whole, unfinished_folders
+from newfound.runs.folder import Run
 from newfound.runs.listener import SILENT, Listener
+from newfound.runs.making import made_whole
+from newfound.runs.remains import CHECKPOINT, is_resumable, remove_unfinished
+from newfound.runs.resuming import write_options
 from newfound.runs.writing import Origin, fill_run, leave_as_is, write_audit
+from newfound.training.checkpoints import SECONDS, Checkpoints, latest
 
 
 def fit_run(
@@ -29,23 +39,31 @@ def fit_run(
     with_audit: bool = False,
     listener: Listener = SILENT,
     finish: Callable[[Run], object] = leave_as_is,
+    options: dict[str, Any] | None = None,
+    checkpoint_every: float = SECONDS,
+    resumed: Path | None = None,
 ) -> Run:
     """Fit a model to a data set and write the run; for `observed` and `finish` see `write_run`.
 
     The unfinished folder is there from the start: a place that cannot be written to is found before the fit, and
-    `open_run` can tell that a fit was killed.
+    `open_run` can tell that a fit was killed. There training keeps checkpoints, with the `options` to call this again
+    with; `resumed` is such a folder, from which it goes on.
     """
     estimator = estimator_for(dataset, model, settings)
     origin = replaced(origin, uses_groups=uses_groups)
 
-    def fit(labels: Labels) -> Any:
-        return estimator.fit(dataset.X, labels, dataset.groups if uses_groups else None)
+    def fit(labels: Labels, building: Path) -> Any:
+        checkpoints = Checkpoints(building / CHECKPOINT, checkpoint_every)
+        if resumed is not None:
+            checkpoints = latest(resumed / CHECKPOINT, checkpoint_every) or checkpoints
+        write_options(building, options)
+        return estimator._fit(dataset.X, labels, dataset.groups if uses_groups else None, checkpoints=checkpoints)
 
-    return run_of(fit, dataset, out, origin, observed, replace, with_audit, listener, finish)
+    return run_of(fit, dataset, out, origin, observed, replace, with_audit, listener, finish, resumed=resumed)
 
 
 def run_of(
-    fit: Callable[[Labels], Any],
+    fit: Callable[[Labels, Path], Any],
     dataset: Dataset,
     out: Path,
     origin: Origin,
@@ -55,19 +73,61 @@ def run_of(
     listener: Listener,
     finish: Callable[[Run], object],
     add: Callable[[Path, Any], None] = lambda folder, estimator: None,
+    resumed: Path | None = None,
 ) -> Run:
     """The run of what `fit` makes of the labels that it may see; `add` writes what else the run holds."""
-    check_out(out, replace=replace)
-    _note_unfinished(out, listener)
     labels = dataset.labels if observed is None else observed
-    with made_whole(out) as building:
-        estimator = _with_notes(lambda: fit(labels), listener)
-        run = fill_run(building, estimator, dataset, origin, observed, listener)
-        add(building, estimator)
-        if with_audit:
-            _audit(building, estimator, dataset, labels.observed(), listener)
-        finish(run)
+    with held_back() as signals:  # whatever is asked meanwhile, what was learned is saved first
+        with made_whole(out, replace=replace, note=listener.note, resumed=resumed) as building:
+            with _told_how_to_go_on(building, out, listener), signals.let_through():
+                estimator = _with_notes(lambda: fit(labels, building), listener)
+            with _kept_elsewhere(estimator, building, out):
+                run = fill_run(building, estimator, dataset, origin, observed, listener)
+                add(building, estimator)
+                if with_audit and not signals.waiting:
+                    _audit(building, estimator, dataset, labels.observed(), listener, signals)
+                finish(run)
+        if signals.waiting:
+            listener.note(f"Interrupted while saving; the run {str(out)!r} was saved first.")
     return Run(out, run.description)
+
+
+@contextmanager
+def _told_how_to_go_on(building: Path, out: Path, listener: Listener) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if is_resumable(building):
+            listener.note(f"What was learned so far is kept. Go on with it: newfound fit --resume {out}")
+        raise
+
+
+@contextmanager
+def _kept_elsewhere(estimator: Any, building: Path, out: Path) -> Iterator[None]:
+    """Where a run cannot be written, as on a full disk, what was learned is saved elsewhere, and it is said where."""
+    try:
+        yield
+    except OSError as error:
+        if not is_resumable(building):
+            with suppress(OSError):
+                remove_unfinished(building)  # which makes room
+        then = f" Or go on: newfound fit --resume {out}" if is_resumable(building) else ""
+        said = f"The run {str(out)!r} could not be written ({error}). {_rescued(estimator, out)}{then}"
+        raise DataError(said) from None
+
+
+def _rescued(estimator: Any, out: Path) -> str:
+    """A sentence about where the trained model is."""
+    for place in (out.absolute().parent, Path(gettempdir()), Path.home()):
+        folder = place / f"{out.name}-model-{uuid4().hex[:8]}"
+        try:
+            estimator.save(folder)
+        except OSError:
+            with suppress(OSError):
+                remove_unfinished(folder)
+            continue
+        return f"The trained model is kept in {str(folder)!r} (newfound.load); make room, and fit again for the rest."
+    return "Nor could the trained model be kept anywhere else: make room, and fit again."
 
 
 def estimator_for(dataset: Dataset, model: str, settings: dict[str, Any]) -> Any:
@@ -92,15 +152,21 @@ def _with_notes(fit: Callable[[], Any], listener: Listener) -> Any:
     return fitted
 
 
-def _audit(folder: Path, estimator: Any, dataset: Dataset, labels: Labels, listener: Listener) -> None:
+def _audit(
+    folder: Path, estimator: Any, dataset: Dataset, labels: Labels, listener: Listener, signals: HeldBack
+) -> None:
     """Nothing where there is nothing to ask, or where a missing label is said to mean nothing."""
     if not labels.n_labelled or not labels.n_unlabelled or estimator.pu_weight == 0:
         return
     listener.stage("hiding each known class in turn")
     try:
-        write_audit(folder, audit_of(estimator, dataset, labels))
-    except KeyboardInterrupt:
+        with signals.let_through():
+            audit = audit_of(estimator, dataset, labels)
+    except (KeyboardInterrupt, Terminated) as stop:
         listener.note("The audit was interrupted and is left out; the fit is kept.")
+        signals.waiting += [SIGTERM] * isinstance(stop, Terminated)
+        return
+    write_audit(folder, audit)
 
 
 def audit_of(estimator: Any, dataset: Dataset, labels: Labels) -> Audit:
@@ -115,8 +181,3 @@ def audit_of(estimator: Any, dataset: Dataset, labels: Labels) -> Audit:
     settings = (estimator.config or Config()).initialisation
     with step_bar(estimator.verbose, "audit") as show:
         return audit_rows(rows, labels, settings, fitted.restarts[0].seed, show=show, given=given)
-
-
-def _note_unfinished(out: Path, listener: Listener) -> None:
-    for left in unfinished_folders(out):
-        listener.note(f"An earlier fit to {str(out)!r} has not finished. If it was stopped, remove {str(left)!r}.")

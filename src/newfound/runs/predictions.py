@@ -1,12 +1,14 @@
 """What a model says of each row, as a table: of the rows it was fitted on, or of a file of any size."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from newfound.classes import AS_USUAL, Classes, Decision
 from newfound.data import Dataset, Schema, read_batches, read_dataset, streams
+from newfound.data.preprocessing_log import add_counts
+from newfound.data.schema import Column
 from newfound.evaluation import posterior_entropy
 from newfound.runs.columnar import Columns
 from newfound.runs.folder import Run
@@ -57,12 +59,19 @@ def predict_batches(
     label: str | None = None,
     decision: Decision = AS_USUAL,
     features: str | None = None,
+    tell: Callable[[Sequence[Column]], None] = lambda columns: None,
 ) -> Iterator[Columns]:
-    """Predictions for a file, some rows at a time where its format allows, so that memory stays flat."""
+    """Predictions for a file, some rows at a time where its format allows, so that memory stays flat.
+
+    `tell` is told of the columns of all rows so far, and so of cells that were missing, or infinite, and were filled.
+    """
     model = run.predictor
     classes = model.fitted_.classes
     decision.check(classes)
+    columns: Sequence[Column] = ()
     for batch in _batches(source, run.schema, label, features):
+        columns = add_counts(columns, batch.columns)
+        tell(columns)
         probabilities = model.predict_component_proba(batch.X)
         yield answer_table(classes, probabilities, batch.row_ids, batch.labels.names, decision=decision)
 

@@ -13,7 +13,9 @@ from newfound.labels import Labels
 from newfound.runs.folder import CHANGES, Run
 from newfound.runs.given_labels import current_labels, labels_since
 from newfound.runs.listener import SILENT, Listener
+from newfound.runs.manifest import put_files
 from newfound.runs.new_run import run_of
+from newfound.runs.outputs import told_path
 from newfound.runs.writing import Origin, leave_as_is
 
 
@@ -34,7 +36,7 @@ def refit_run(
     about = run.description
     origin = Origin(about["source"], command, about["masking"], about["uses_groups"])
 
-    def fit(seen: Labels) -> Any:
+    def fit(seen: Labels, building: Path) -> Any:
         return run.model.refit(dataset.X, seen)
 
     def add(folder: Path, estimator: Any) -> None:
@@ -76,9 +78,9 @@ def write_changes(folder: Path, run: Run, estimator: Any) -> None:
     since, rows = labels_since(run), run.rows
     about = [(str(rows.row_ids[row]), str(rows.observed[row]), label) for row, label in sorted(since.items())]
     stored = {
-        "refit_of": str(run.folder),
+        "refit_of": told_path(run.folder),
         "changes": estimator.changes_.to_json(),
         "given": [{"row_id": i, "label": now} for i, was, now in about if was == ""],
         "corrections": [{"row_id": i, "was": was, "label": now} for i, was, now in about if was != ""],
     }
-    (folder / CHANGES).write_text(json.dumps(stored, indent=1, ensure_ascii=False), encoding="utf-8")
+    put_files(folder, {CHANGES: json.dumps(stored, indent=1, ensure_ascii=False).encode()})

@@ -40,6 +40,8 @@ def evaluate_run(run: Run) -> Evaluation | None:
 def evaluate_file(run: Run, source: str, label: str | None = None, features: str | None = None) -> Evaluation:
     """Compare the predictions for a file, or for a named set's test part, with its labels."""
     batches = list(predict_batches(run, source, label, features=features))
+    if not batches:
+        raise DataError(f"{source!r} holds no rows, so there is nothing to compare. Give a file with rows.")
     table = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0] if name != "row_id"}
     if not (table["observed_label"] != "").any():
         column = label or run.schema.label_column

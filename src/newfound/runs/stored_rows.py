@@ -1,13 +1,12 @@
 """The rows of a run as they were fitted on, so that whatever a person decides later, the source is not needed again."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from newfound.data import Dataset, own_table
 from newfound.labels import Labels
-from newfound.runs.columnar import Columns, parquet_bytes, read_parquet, table_bytes
+from newfound.runs.columnar import Columns, parquet_bytes, parquet_columns, parquet_table, table_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,15 +41,12 @@ def rows_of_fit(model: Any, dataset: Dataset, observed: Labels | None) -> Stored
     )
 
 
-def write_rows(folder: Path, rows: StoredRows) -> None:
+def row_files(rows: StoredRows) -> dict[str, bytes]:
     columns: Columns = {n: array for n, array in rows._asdict().items() if array is not None and n != "own"}
-    (folder / ROWS).write_bytes(parquet_bytes(columns, compression="zstd"))
-    if rows.own is not None:
-        (folder / OWN).write_bytes(table_bytes(rows.own, compression="zstd"))
+    files = {ROWS: parquet_bytes(columns, compression="zstd")}
+    return files if rows.own is None else files | {OWN: table_bytes(rows.own, compression="zstd")}
 
 
-def read_rows(folder: Path) -> StoredRows:
-    import pyarrow.parquet as pq
-
-    own = pq.read_table(folder / OWN, page_checksum_verification=True) if (folder / OWN).is_file() else None
-    return StoredRows(**read_parquet(folder / ROWS), own=own)
+def rows_from(rows: bytes, own: bytes | None) -> StoredRows:
+    """From what `row_files` made."""
+    return StoredRows(**parquet_columns(rows), own=None if own is None else parquet_table(own))

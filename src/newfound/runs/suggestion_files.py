@@ -1,21 +1,22 @@
 """Rows to label, as files: a table with the user's own columns, and tasks for Label Studio."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from newfound.data import own_rows
 from newfound.data.cells import text
 from newfound.data.formats import is_table
-from newfound.data.table_format import ColumnSelection
-from newfound.data.table_sources import TableFile
 from newfound.errors import DataError
-from newfound.files import replace_file
+from newfound.files import make_folders, replace_file
 from newfound.labelling import Suggestions
 from newfound.runs.columnar import Columns, csv_bytes
 from newfound.runs.folder import Run
 from newfound.runs.label_studio import as_data_uri, interface, task
+from newfound.runs.outputs import check_file_out
 
 ROW_ID, LABEL, OWN_LABEL = "newfound_row_id", "label", "newfound_label"
 
@@ -30,20 +31,26 @@ def suggest_for(run: Run, n: int, labelled_since: dict[int, str]) -> Suggestions
 
 
 def source_columns(run: Run, rows: np.ndarray) -> tuple[Columns, str | None]:
-    """The user's own columns of some rows, as text; none, and why, where the source is no longer what it was."""
-    source = Path(run.description["source"])
+    """The user's own columns of some rows, as text, from the run itself; none, and why, where it does not hold them."""
+    source = Path(run.description["source"]).expanduser()
     if run.schema.kind != "table" or not is_table(source):
         return {}, None
-    try:
-        table = TableFile(source)
-        cells = table.read(ColumnSelection(table.names, text=set(table.names)))
-    except DataError as error:
-        return {}, f"The source is not there, so only ids are written. {error}"
-    if cells.num_rows != len(run.rows.row_ids):
-        was = len(run.rows.row_ids)
-        return {}, f"The source has {cells.num_rows:,} rows now and had {was:,}, so only ids are written."
-    some = cells.take(rows)
-    return {name: np.array(_as_written(some.column(name)).to_pylist(), dtype=str) for name in table.names}, None
+    own = run.rows.own
+    if own is None or own.num_rows != len(run.rows.row_ids):
+        return {}, "The run does not hold your own columns, so only ids are written."
+    if own_rows.HEADER in (own.schema.metadata or {}):
+        return _cells(own, rows), None
+    some = own.take(rows)
+    return {name: np.array(_as_written(some.column(name)).to_pylist(), dtype=str) for name in own.column_names}, None
+
+
+def _cells(own: Any, rows: np.ndarray) -> Columns:
+    """Of records of CSV, as they are written."""
+    about = own.schema.metadata
+    names, delimiter = about[own_rows.NAMES].decode().split("\n"), about[own_rows.DELIMITER].decode()
+    records = own[own_rows.RECORD].take(rows).to_pylist()
+    cells = [next(csv.reader([record], delimiter=delimiter), []) for record in records]
+    return {name: np.array([line[i] if i < len(line) else "" for line in cells]) for i, name in enumerate(names)}
 
 
 def _as_written(column: Any) -> Any:
@@ -67,23 +74,29 @@ def suggestion_table(run: Run, suggestions: Suggestions, own: Columns) -> Column
     return others | of_rows | {to_fill: np.full(len(suggestions), "", dtype=str)}
 
 
+def check_paths(out: Path, tasks: Path | None, *, replace: bool) -> None:
+    """Before anything is computed; a file of suggestions may hold the labels that a person filled in."""
+    if out.suffix.lower() != ".csv":
+        raise DataError(f"--out must end in .csv; got {out.name!r}. Name another file.")
+    if tasks is not None and tasks.suffix.lower() != ".json":
+        raise DataError(f"--label-studio must end in .json; got {tasks.name!r}. Name another file.")
+    for path in (out, *((tasks, tasks.with_suffix(".xml")) if tasks else ())):
+        check_file_out(path, [], replace=replace)
+
+
 def write_suggestions(path: Path, table: Columns) -> None:
-    if path.suffix.lower() != ".csv":
-        raise DataError(f"--out must end in .csv; got {path.name!r}. Name another file.")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.absolute().parent)
     replace_file(path, csv_bytes(table))
 
 
 def write_tasks(path: Path, run: Run, suggestions: Suggestions, own: Columns) -> Path:
     """Tasks with predictions as JSON, and the labelling configuration beside it as XML, which is returned."""
-    if path.suffix.lower() != ".json":
-        raise DataError(f"--label-studio must end in .json; got {path.name!r}. Name another file.")
     rows, shape = run.rows, run.schema.image_shape
     tasks = [
         task(str(rows.row_ids[s.row]), _shown(rows.X[s.row], shape, own, i), str(s.class_name), s.probability, s.reason)
         for i, s in enumerate(suggestions)
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.absolute().parent)
     replace_file(path, json.dumps(tasks, ensure_ascii=False, indent=1).encode())
     names = [summary.name for summary in run.classes]
     replace_file(path.with_suffix(".xml"), interface(names, is_image=shape is not None).encode())

@@ -10,13 +10,16 @@ from typing import Any
 from newfound import __version__
 from newfound.auditing import Audit
 from newfound.data import Dataset
+from newfound.interrupts import held_back
 from newfound.labels import Labels
 from newfound.runs.columnar import parquet_bytes
 from newfound.runs.derived import write_derived
-from newfound.runs.folder import AUDIT, FORMAT, Run, made_whole, open_run
+from newfound.runs.folder import AUDIT, FORMAT, MODEL, Run, being_made
 from newfound.runs.latent_map import latent_map
 from newfound.runs.listener import SILENT, Listener
-from newfound.runs.stored_rows import StoredRows, rows_of_fit, write_rows
+from newfound.runs.making import made_whole
+from newfound.runs.manifest import put_files
+from newfound.runs.stored_rows import StoredRows, row_files, rows_of_fit
 from newfound.runs.versions import versions
 
 
@@ -49,7 +52,7 @@ def write_run(
     `dataset` are the rows it was fitted on. `observed` are the labels it saw, where some of the data set's were hidden
     on purpose. `finish` may add to the run, such as a report, before it appears.
     """
-    with made_whole(folder) as building:
+    with held_back(), made_whole(folder, note=listener.note) as building:
         run = fill_run(building, model, dataset, origin, observed, listener)
         finish(run)
     return Run(folder, run.description)
@@ -61,18 +64,18 @@ def fill_run(
     """Every file of a run, in an empty folder."""
     listener.stage("predicting")
     rows = rows_of_fit(model, dataset, observed)
-    write_rows(folder, rows)
-    model.save(folder / "model")
-    (folder / "history.parquet").write_bytes(parquet_bytes(model.history_))
+    put_files(folder, row_files(rows))
+    model.save(folder / MODEL)
+    put_files(folder, {"history.parquet": parquet_bytes(model.history_)})
     listener.stage("laying out the latent map")
     positions = latent_map(model, dataset.X)
     listener.stage("describing the classes")
     write_derived(folder, model, rows, positions, _describe(model, dataset, rows) | asdict(origin))
-    return open_run(folder)
+    return being_made(folder)
 
 
 def write_audit(folder: Path, audit: Audit) -> None:
-    (folder / AUDIT).write_text(json.dumps(audit.to_json(), indent=1))
+    put_files(folder, {AUDIT: json.dumps(audit.to_json(), indent=1).encode()})
 
 
 def _describe(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:

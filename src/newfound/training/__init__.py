@@ -4,6 +4,7 @@
 `loop` ties them together.
 """
 
+from newfound.training.checkpoints import Checkpoints
 from newfound.training.loop import Callback, ProgressEvent, train
 from newfound.training.phases import TrainingData
 from newfound.training.settings import TrainingSettings, training_settings
@@ -11,6 +12,7 @@ from newfound.training.validation import split_rows
 
 __all__ = [
     "Callback",
+    "Checkpoints",
     "ProgressEvent",
     "TrainingData",
     "TrainingSettings",

@@ -9,11 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from newfound.interrupts import Terminated, held_back
 from newfound.models import Architecture
 from newfound.models.base import DeepGenerativeModel
 from newfound.trained import RestartResult, Termination
 from newfound.training.batches import BatchStream, Chunk, StreamState, make_chunk, prefetch
-from newfound.training.phases import STEPS_PER_CHUNK, Phase, Schedule, TrainingData, phases
+from newfound.training.checkpoints import Checkpoint, Checkpoints
+from newfound.training.phases import STEPS_PER_CHUNK, KeptPhase, Phase, Schedule, TrainingData, phases
 from newfound.training.restarts import Restarts
 from newfound.training.settings import TrainingSettings
 from newfound.training.steps import Hyperparameters, StepInfo, TrainState, compiled_train_chunk, init_states
@@ -52,6 +54,7 @@ def train(
     seeds: list[int],
     callback: Callback = lambda event: None,
     begin_with: Sequence[DeepGenerativeModel] | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> list[RestartResult]:
     """Train a model for each seed, all in one program; restart i is what seed i gives alone.
 
@@ -62,13 +65,15 @@ def train(
         states = states._replace(model=jax.tree.map(lambda *arrays: jnp.stack(arrays), *begin_with))
     most_reductions = settings.config.optimisation.max_learning_rate_reductions
     restarts = Restarts(states, len(seeds), most_reductions, settings.n_iter_no_change)
-    training = Training(restarts, data, settings, seeds, callback)
+    training = Training(restarts, data, settings, seeds, callback, checkpoints)
     try:
-        for phase in training.phases():
-            training.run(phase)
+        training.run_all()
         restarts.terminate(Termination.MAX_EPOCHS)
     except KeyboardInterrupt:
         restarts.terminate(Termination.INTERRUPTED)
+    except Terminated:
+        training.keep()
+        raise
     return restarts.results(seeds)
 
 
@@ -82,6 +87,7 @@ class Training:
         settings: TrainingSettings,
         seeds: list[int],
         callback: Callback,
+        checkpoints: Checkpoints | None = None,
     ):
         self.restarts, self.data, self.settings, self.seeds, self.callback = restarts, data, settings, seeds, callback
         self.streams = [BatchStream(data.labels, data.training, settings.batch_size, seed) for seed in seeds]
@@ -98,34 +104,65 @@ class Training:
         self.phase = ""
         self.stream_states = [stream.state for stream in self.streams]  # as of the last chunk that was trained on
         self.began = time.perf_counter()
+        self.checkpoints = checkpoints
+        self.training_on: Phase | None = None
+        self.phase_began = 0  # the step
+        self.infos: list[StepInfo] = []  # since the last evaluation
+        self.resumed = (
+            None if checkpoints is None or checkpoints.resumed is None else self._restore(checkpoints.resumed)
+        )
 
     @property
     def snapshot(self) -> Snapshot:
         return Snapshot(self.phase, self.step, self.restarts.states, self.stream_states)
 
     def phases(self) -> Iterator[Phase]:
-        return phases(self.restarts, self.data, self.settings, self.schedule, self.seeds)
+        return phases(self.restarts, self.data, self.settings, self.schedule, self.seeds, self.resumed)
+
+    def run_all(self) -> None:
+        """Every phase; between two of them, and between two chunks, a signal finds the state whole."""
+        coming = self.phases()
+        while True:
+            with held_back():
+                phase = next(coming, None)
+                if phase is None:
+                    return
+                self._begin(phase)
+            self.run(phase)
+
+    def _begin(self, phase: Phase) -> None:
+        if self.resumed is None or phase.name != self.resumed.name:
+            self.phase_began, self.infos = self.step, []
+        self.phase, self.training_on = phase.name, phase
 
     def run(self, phase: Phase) -> None:
-        """All steps of a phase, or as many as there are active restarts for."""
-        self.phase = phase.name
-        last_step = self.step + phase.n_steps
+        """All steps of a phase that are left, or as many as there are active restarts for."""
+        if self.training_on is not phase:
+            self._begin(phase)
         hyperparameters = self.settings.hyperparameters(phase.weights)
-        infos: list[StepInfo] = []  # since the last evaluation
         with closing(prefetch(self._chunks(phase))) as chunks:
             for chunk, stream_states in chunks:
-                learning_rates = self._learning_rates()
-                infos.append(self._train(chunk, learning_rates, hyperparameters))
-                self.step += STEPS_PER_CHUNK
-                self.stream_states = stream_states
-                if self.step == last_step or self.step % self.schedule.steps_between_evaluations == 0:
-                    self._evaluate(infos, learning_rates[:, -1], phase)
-                    infos = []
+                with held_back():
+                    self._advance(chunk, stream_states, hyperparameters, phase)
+                    if self.checkpoints is not None and self.checkpoints.is_due:
+                        self.keep()
                 if not self.restarts.active.any():
                     return
 
+    def _advance(
+        self, chunk: Chunk, stream_states: list[StreamState], hyperparameters: Hyperparameters, phase: Phase
+    ) -> None:
+        learning_rates = self._learning_rates()
+        self.infos.append(self._train(chunk, learning_rates, hyperparameters))
+        self.step += STEPS_PER_CHUNK
+        self.stream_states = stream_states
+        is_last = self.step == self.phase_began + phase.n_steps
+        if is_last or self.step % self.schedule.steps_between_evaluations == 0:
+            self._evaluate(self.infos, learning_rates[:, -1], phase)
+            self.infos = []
+
     def _chunks(self, phase: Phase) -> Iterator[tuple[Chunk, list[StreamState]]]:
-        for _ in range(0, phase.n_steps, STEPS_PER_CHUNK):
+        for _ in range(self.step, self.phase_began + phase.n_steps, STEPS_PER_CHUNK):
             yield make_chunk(self.data.X, phase.labels, phase.targets, self.streams, STEPS_PER_CHUNK)
 
     def _learning_rates(self) -> np.ndarray:
@@ -167,3 +204,44 @@ class Training:
         loss, accuracy_mean = float(np.mean(means.loss)), float(np.mean(accuracy))
         n_labels = int(self.validation.is_labelled.sum())
         self.callback(ProgressEvent(self.step, self.schedule.n_steps, phase.name, loss, accuracy_mean, n_labels))
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def keep(self) -> None:
+        """Write a checkpoint of where training is between two chunks."""
+        if self.checkpoints is None or self.training_on is None:
+            return
+        tensors = self.restarts.to_tensors() | {"labels": np.stack(self.training_on.labels)}
+        if self.training_on.targets is not None:
+            tensors["targets"] = np.stack(self.training_on.targets)
+        for name in StepInfo._fields if self.infos else ():
+            tensors[f"infos.{name}"] = np.stack([getattr(info, name) for info in self.infos])
+        for i, stream in enumerate(self.stream_states):
+            tensors |= {f"stream.{i}.labelled": stream.labelled, f"stream.{i}.unlabelled": stream.unlabelled}
+        about = {
+            "phase": self.phase,
+            "phase_began": self.phase_began,
+            "step": self.step,
+            "n_steps": self.schedule.n_steps,
+            "seeds": self.seeds,
+            "generators": [stream.generator for stream in self.stream_states],
+            "terminations": self.restarts.terminations,
+            "seconds": time.perf_counter() - self.began,
+        }
+        self.checkpoints.save(tensors, about)
+
+    def _restore(self, kept: Checkpoint) -> KeptPhase:
+        """Be where the checkpoint was; what its phase trained on is returned."""
+        tensors, about = kept
+        self.restarts.restore(tensors, about["terminations"])
+        self.phase, self.phase_began, self.step = about["phase"], about["phase_began"], about["step"]
+        for i, (stream, generator) in enumerate(zip(self.streams, about["generators"], strict=True)):
+            stream.state = StreamState(generator, tensors[f"stream.{i}.labelled"], tensors[f"stream.{i}.unlabelled"])
+        self.stream_states = [stream.state for stream in self.streams]
+        if f"infos.{StepInfo._fields[0]}" in tensors:
+            columns = [tensors[f"infos.{name}"] for name in StepInfo._fields]
+            self.infos = [StepInfo(*info) for info in zip(*columns, strict=True)]
+        self.began = time.perf_counter() - about["seconds"]
+        return KeptPhase(
+            self.phase, list(tensors["labels"]), list(tensors["targets"]) if "targets" in tensors else None
+        )

@@ -29,6 +29,7 @@ from newfound.preprocessing import Scaling
 from newfound.training.restarts import Restarts
 from newfound.training.settings import TrainingSettings
 
+VAE, PSEUDO_LABELS, OBJECTIVE = "VAE pretraining", "pseudo-labels", "objective"
 STEPS_PER_CHUNK = 32
 MIN_CHUNKS_BETWEEN_EVALUATIONS = 4  # however small an epoch is
 
@@ -55,6 +56,14 @@ class Phase(NamedTuple):
     weights: Weights
     n_steps: int
     is_pretraining: bool = True
+
+
+class KeptPhase(NamedTuple):
+    """What a phase that was cut short trained on."""
+
+    name: str
+    labels: list[np.ndarray]
+    targets: list[np.ndarray] | None
 
 
 class Schedule(NamedTuple):
@@ -120,26 +129,34 @@ def phases(
     settings: TrainingSettings,
     schedule: Schedule,
     seeds: list[int],
+    resumed: KeptPhase | None = None,
 ) -> Iterator[Phase]:
-    """The phases one by one: what the second trains on is found from what the first has learned."""
+    """The phases one by one: what the second trains on is found from what the first has learned.
+
+    Where training goes on from a checkpoint, those before its phase are left out, and it trains on what it did.
+    """
     every = [0] * len(seeds)
+    first = "" if resumed is None else resumed.name
     shape = (len(data.X), data.classes.n_components)
     has_targets = has_pu_term(settings, data)
     targets = [np.zeros(shape, np.float32) for _ in every] if has_targets else None
-    if schedule.vae_steps:
+    if schedule.vae_steps and first in ("", VAE):
         one_component = [np.zeros_like(data.labels) for _ in every]
-        yield Phase("VAE pretraining", one_component, targets, settings.no_weights, schedule.vae_steps)
-    if schedule.pseudo_label_steps:
+        yield Phase(VAE, one_component, targets, settings.no_weights, schedule.vae_steps)
+    if resumed is not None and first != VAE:
+        labels, targets = resumed.labels, resumed.targets
+    elif schedule.pseudo_label_steps:
         assignments = initialise_restarts(restarts, data, settings, seeds, has_vae=schedule.vae_steps > 0)
         if has_targets:
             targets = [assignment.targets for assignment in assignments if assignment.targets is not None]
         labels = [assignment.labels for assignment in assignments]
-        yield Phase("pseudo-labels", labels, targets, settings.weights, schedule.pseudo_label_steps)
+    if schedule.pseudo_label_steps and first != OBJECTIVE:
+        yield Phase(PSEUDO_LABELS, labels, targets, settings.weights, schedule.pseudo_label_steps)
     if settings.is_refit and has_targets and data.found is not None:
         found = _in_components(data.found, data.classes).targets
         targets = [found for _ in every if found is not None]
     own_labels = [data.classes.component_of(data.labels) for _ in every]
-    yield Phase("objective", own_labels, targets, settings.weights, schedule.main_steps, is_pretraining=False)
+    yield Phase(OBJECTIVE, own_labels, targets, settings.weights, schedule.main_steps, is_pretraining=False)
 
 
 def initialise_restarts(

@@ -1,12 +1,16 @@
 """The host's half of training: what has happened to each restart so far, and how it ended."""
 
+from collections.abc import Mapping, Sequence
+
 import jax
 import numpy as np
 
 from newfound.models.base import DeepGenerativeModel
 from newfound.models.weights import weights_of
 from newfound.trained import RestartResult, Termination
-from newfound.training.steps import StepInfo, TrainState, select
+from newfound.training.steps import StepInfo, TrainState, named_leaves, select, with_leaves
+
+COUNTERS = ("best_elbo", "latest_elbo", "n_iter_since_best", "learning_rate_reductions")  # an entry for each restart
 
 
 class Restarts:
@@ -67,6 +71,31 @@ class Restarts:
         """Add to the history of every active restart; each column holds a value for each restart."""
         for i in np.flatnonzero(self.active):
             self.histories[i].append({name: of_restarts[i] for name, of_restarts in values.items()})
+
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """All that changes, except how restarts ended."""
+        trees = {"states": self.states, "last_finite": self.last_finite, "best": self.best}
+        tensors = {f"{what}{name}": leaf for what, tree in trees.items() for name, leaf in named_leaves(tree)}
+        tensors |= {name: np.asarray(getattr(self, name)) for name in COUNTERS}
+        for i, records in enumerate(self.histories):
+            columns = records[0] if records else ()
+            tensors |= {f"history.{i}.{name}": np.array([record[name] for record in records]) for name in columns}
+        return tensors
+
+    def restore(self, tensors: Mapping[str, np.ndarray], terminations: Sequence[str | None]) -> None:
+        """The same, from what `to_tensors` gave."""
+        self.states = with_leaves(self.states, tensors, "states")
+        self.last_finite = with_leaves(self.last_finite, tensors, "last_finite")
+        self.best = with_leaves(self.best, tensors, "best")
+        for name in COUNTERS:
+            setattr(self, name, tensors[name])
+        self.terminations = [None if t is None else Termination(t) for t in terminations]
+        for i in range(len(self.histories)):
+            prefix = f"history.{i}."
+            columns = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
+            self.histories[i] = [
+                dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+            ]
 
     def terminate(self, termination: Termination) -> None:
         """Every restart that is still active ends like this."""

@@ -1,6 +1,6 @@
 """The compiled half of training: a step, a chunk of steps, an evaluation of validation rows. Pure functions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from newfound.labels import UNLABELLED
 from newfound.models import MODELS, Architecture
 from newfound.models.base import DeepGenerativeModel, vmap_unless_single
 from newfound.models.objective import Expectation, Terms, Weights, batch_terms, row_terms
-from newfound.models.randomness import key_of
+from newfound.models.randomness import HASHED, key_of
 from newfound.preprocessing import Scaling
 from newfound.training.compilation import training_options
 
@@ -183,3 +183,32 @@ def select(is_chosen: np.ndarray, chosen: PyTree, other: PyTree) -> PyTree:
 @jax.jit
 def _select(is_chosen: Bool[Array, " restarts"], chosen: PyTree, other: PyTree) -> PyTree:
     return jax.vmap(lambda flag, a, b: jax.tree.map(partial(jnp.where, flag), a, b))(is_chosen, chosen, other)
+
+
+# ---- states as named arrays ------------------------------------------------------------------------------------------
+
+
+def named_leaves(tree: PyTree) -> list[tuple[str, np.ndarray]]:
+    """The arrays of a state by their places in it; keys as the words that they are."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return [
+        (jax.tree_util.keystr(path), np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf))
+        for path, leaf in leaves
+    ]
+
+
+def with_leaves(tree: PyTree, tensors: Mapping[str, np.ndarray], prefix: str) -> PyTree:
+    """A state of the same structure, of arrays by their names."""
+    leaves, structure = jax.tree_util.tree_flatten_with_path(tree)
+    stored = [(leaf, tensors[prefix + jax.tree_util.keystr(path)]) for path, leaf in leaves]
+    return jax.tree.unflatten(
+        structure,
+        [
+            jax.random.wrap_key_data(jnp.asarray(array), impl=HASHED) if _is_key(leaf) else array
+            for leaf, array in stored
+        ],
+    )
+
+
+def _is_key(leaf: Any) -> bool:
+    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)

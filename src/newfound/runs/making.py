@@ -1,0 +1,215 @@
+"""How a run comes to its place: made beside it, whole, then moved there; what is in the way is the user's to decide.
+
+One fit at a time makes a run at a place (`.run.lock` names it). What newfound did not write is never removed. Whatever
+fails or is killed, the earlier run or the new one is there, under its name or one that `open_run` tells.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from newfound.disk import disk
+from newfound.errors import DataError
+from newfound.files import make_folders, replace_file, sync_folder
+from newfound.locks import held
+from newfound.runs.folder import DESCRIPTION
+from newfound.runs.listener import ignore
+from newfound.runs.manifest import MANIFEST, alone, foreign_files, seal
+from newfound.runs.remains import (
+    CHECKPOINT,
+    FORMER,
+    UNFINISHED,
+    beside,
+    former_folders,
+    is_resumable,
+    is_whole,
+    lock_of,
+    remove_run,
+    remove_temporary,
+    remove_unfinished,
+    unfinished_folders,
+)
+from newfound.wording import quoted_list
+
+PROBE = ".newfound-000000000000.tmp"
+
+
+def check_out(folder: Path, *, replace: bool) -> None:
+    """Raise where something is already there that may not be written over, before anything is computed."""
+    has_run = (folder / DESCRIPTION).is_file()
+    if os.path.ismount(folder):  # a run takes its place by a rename
+        raise DataError(f"{str(folder)!r} is a mount point. Name a folder in it with --out, {str(folder / 'run')!r}.")
+    if has_run and not replace:
+        raise DataError(f"{str(folder)!r} already holds a run. Use --replace to write over it, or another --out.")
+    if not has_run and (folder.is_symlink() or folder.exists()) and not _is_empty(folder):
+        raise DataError(f"{str(folder)!r} exists and is not a run. Name another folder with --out.")
+    if has_run:
+        _refuse_foreign(folder)
+
+
+def _is_empty(folder: Path) -> bool:
+    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Only what newfound wrote is ever removed."""
+    if not (folder / MANIFEST).is_file():
+        raise DataError(
+            f"{str(folder)!r} has no {MANIFEST}, so newfound cannot tell what it wrote there from what is yours. Move "
+            f"it away, or name another folder with --out."
+        )
+    if foreign := foreign_files(folder):
+        raise DataError(
+            f"{str(folder)!r} holds files that newfound did not write, or that were changed since: "
+            f"{quoted_list(foreign)}. They would be lost: move them away, or name another folder with --out."
+        )
+
+
+@contextmanager
+def made_whole(
+    folder: Path, *, replace: bool = True, note: Callable[[str], None] = ignore, resumed: Path | None = None
+) -> Iterator[Path]:
+    """An empty folder to write to, which takes the place of `folder` at the end.
+
+    It is made and written to at once, so that a place that cannot be written to is found before anything is computed.
+    If anything fails it is removed, unless a fit can go on from a checkpoint in it (which it then is: `resumed`).
+    """
+    folder = Path(os.path.realpath(folder))  # what a link points to; the link stays
+    made = make_folders(folder.parent)
+    try:
+        with held(lock_of(folder), f"the run {str(folder.name)!r}"):
+            _put_back(folder, note)
+            check_out(folder, replace=replace)
+            kept = _tidy(folder, note, resumed)
+            building = resumed or _begun(folder)
+            try:
+                yield building
+                _seal(building)
+            except BaseException:
+                if not is_resumable(building):
+                    _without_fail(remove_unfinished, building)
+                raise
+            _take_place(building, folder, replace)
+            for old in kept:
+                _without_fail(remove_unfinished, old)
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+def _begun(folder: Path) -> Path:
+    building = beside(folder, UNFINISHED, uuid4().hex[:8])
+    disk.make_folder(building)
+    try:
+        replace_file(building / PROBE, b"Can this place be written to?\n")
+        disk.remove(building / PROBE)
+    except BaseException:
+        _without_fail(remove_unfinished, building)
+        raise
+    return building
+
+
+def _seal(building: Path) -> None:
+    """The last act of making: what is here now is the run, and checkpoints are no longer needed."""
+    remove_temporary(building)
+    seal(building, but=CHECKPOINT)
+    checkpoint = building / CHECKPOINT
+    if checkpoint.is_dir():
+        for path in sorted(checkpoint.iterdir()):
+            disk.remove(path)
+        disk.remove_folder(checkpoint)
+
+
+def _put_back(folder: Path, note: Callable[[str], None]) -> None:
+    """After a kill between two renames: the run that had to make room comes back."""
+    whole = [path for path in former_folders(folder) if is_whole(path)]
+    if whole and not folder.exists():
+        disk.rename(whole[-1], folder)
+        note(f"A fit to {folder.name!r} was stopped when its run took the earlier one's place; that one is back.")
+
+
+def _tidy(folder: Path, note: Callable[[str], None], resumed: Path | None) -> list[Path]:
+    """Remove what dead fits left; what a fit could go on from, or is whole, stays until this one is done."""
+    kept = []
+    for left in former_folders(folder):
+        _without_fail(remove_run, left)
+    for left in unfinished_folders(folder):
+        if left == resumed:
+            continue
+        if is_whole(left) or is_resumable(left):
+            kept.append(left)
+            what = "is whole" if is_whole(left) else "could go on (newfound fit --resume)"
+            note(f"An earlier fit to {folder.name!r} was stopped and {what}; {left.name} stays until this one is done.")
+        else:
+            _without_fail(remove_unfinished, left)
+    return kept
+
+
+def _take_place(building: Path, folder: Path, replace: bool) -> None:
+    """Move the whole run to its place; where that fails, the earlier one comes back and the new one is kept."""
+    try:
+        check_out(folder, replace=replace)  # it may have changed while a fit went on
+        if not folder.exists():
+            disk.rename(building, folder)
+        elif _is_empty(folder):
+            disk.remove_folder(folder)
+            disk.rename(building, folder)
+        else:
+            with alone(folder):
+                _exchange(building, folder)
+    except (OSError, DataError) as error:
+        kept = _kept(building, folder)
+        raise DataError(f"{_ended(error)} The new run is whole, in {str(kept)!r}.") from None
+    sync_folder(folder.parent)
+
+
+def _exchange(building: Path, folder: Path) -> None:
+    former = beside(folder, FORMER, uuid4().hex[:8])
+    disk.rename(folder, former)
+    try:
+        disk.rename(building, folder)
+    except BaseException:
+        disk.rename(former, folder)
+        raise
+    try:
+        foreign = remove_run(former)
+    except OSError:
+        return  # the next fit removes it
+    if foreign:
+        raise DataError(
+            f"Files that newfound did not write appeared in the earlier run meanwhile ({quoted_list(foreign)}); they "
+            f"are in {str(former)!r}."
+        )
+
+
+def _kept(building: Path, folder: Path) -> Path:
+    """A whole run that cannot take its place gets the next free name: run-2."""
+    if not building.exists():  # it is in its place, and only what came after failed
+        return folder
+    for i in range(2, 1000):
+        other = folder.with_name(f"{folder.name}-{i}")
+        if not other.exists():
+            try:
+                disk.rename(building, other)
+            except OSError:
+                break
+            return other
+    return building
+
+
+def _without_fail(remove: Callable[[Path], object], folder: Path) -> None:
+    """What cannot be removed now is removed by the next fit, and is no reason to hide what went wrong before."""
+    with suppress(OSError, DataError):
+        remove(folder)
+
+
+def _ended(error: Exception) -> str:
+    return str(error).rstrip(".") + "."
+
+
+def _remove_empty(made: list[Path]) -> None:
+    for folder in reversed(made):
+        if folder.is_dir() and not any(folder.iterdir()):
+            disk.remove_folder(folder)

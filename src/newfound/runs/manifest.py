@@ -1,0 +1,234 @@
+"""The list of a run's files with their checksums, `manifest.json`: by it newfound knows what it wrote.
+
+    {"files": {"run.json": [2311, "<sha256>"], "model/model.json": […], …}, "moving": {}}
+
+Only what is on the list, and is still as it was written, is ever written over or removed. Several files change together
+(`put_files`): all are written under temporary names first, the manifest then says which are about to move where, they
+move, and the manifest holds the new checksums. Whoever opens a run in which this was cut short finishes it.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from newfound.disk import disk
+from newfound.errors import DataError
+from newfound.files import TEMPORARY, Sum, replace_file, staged, sweep, sync_folder
+from newfound.interrupts import held_back
+from newfound.locks import held
+from newfound.wording import quoted_list
+
+MANIFEST = "manifest.json"
+LOCK = ".lock"  # of whoever changes a run
+PATIENCE = 60  # seconds to wait for another command
+MOST_BYTES = 16 * 2**20  # of a manifest
+FOR_PEOPLE = ("labelled.csv", "labelled.parquet", "predictions.csv", "disagreements.csv", "report.html")  # never read
+MAY_BE_MISSING = ("acts.jsonl",)  # who moves it away goes back to the classes as fitted
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What newfound wrote into a folder."""
+
+    files: dict[str, Sum] = field(default_factory=dict)
+    moving: dict[str, tuple[Sum, str]] = field(default_factory=dict)  # about to take a place, and where it waits
+
+    def knows(self, name: str, content: Sum) -> bool:
+        """Whether this is what was written under the name, or what is about to be."""
+        return content in (self.files.get(name), self.moving.get(name, (None,))[0])
+
+    def to_bytes(self) -> bytes:
+        moving = {name: [*content, waits] for name, (content, waits) in self.moving.items()}
+        return json.dumps({"files": self.files, "moving": moving}, indent=1).encode()
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """None where there is none."""
+    path = folder / MANIFEST
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError("it is too long")
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        files = {_name(name): _sum(of) for name, of in stored["files"].items()}
+        moving = {_name(name): (_sum(of), _waiting(of[2])) for name, of in stored["moving"].items()}
+        return Manifest(files, moving)
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise DataError(f"{str(path)!r} is damaged ({error}). Copy the whole run again, or fit again.") from None
+
+
+def _sum(stored: Any) -> Sum:
+    return Sum(int(stored[0]), str(stored[1]))
+
+
+def _name(name: str) -> str:
+    """A manifest cannot point outside its folder."""
+    parts = name.split("/")
+    if len(parts) > 2 or any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
+        raise ValueError(f"{name!r} is no file of a run")
+    return name
+
+
+def _waiting(name: str) -> str:
+    if not TEMPORARY.fullmatch(name):
+        raise ValueError(f"{name!r} is no temporary name")
+    return name
+
+
+def seal(folder: Path, but: str = "") -> Manifest:
+    """Write the list of all files in a folder: at the end of making it, when all are newfound's; `but` one folder's."""
+    names = sorted(set(names_in(folder)) - {MANIFEST, LOCK})
+    names = [name for name in names if not but or not name.startswith(f"{but}/")]
+    manifest = Manifest({name: _sum_of(folder / name) for name in names})
+    replace_file(folder / MANIFEST, manifest.to_bytes())
+    return manifest
+
+
+def names_in(folder: Path) -> Iterable[str]:
+    """All files and links below a folder, as a manifest names them."""
+    for place, folders, files in os.walk(folder):
+        links = [name for name in folders if (Path(place) / name).is_symlink()]
+        yield from ((Path(place) / name).relative_to(folder).as_posix() for name in (*files, *links))
+
+
+def foreign_files(folder: Path) -> list[str]:
+    """What is in a run's folder and is not as newfound wrote it: a user's own files, and those that a user changed."""
+    manifest = read_manifest(folder) or Manifest()
+    return [name for name in sorted(names_in(folder)) if not _is_own(folder, name, manifest)]
+
+
+def _is_own(folder: Path, name: str, manifest: Manifest) -> bool:
+    path = folder / name
+    if path.is_symlink():
+        return False
+    if name in (MANIFEST, LOCK) or TEMPORARY.fullmatch(path.name):
+        return True
+    return (name in manifest.files or name in manifest.moving) and manifest.knows(name, _sum_of(path))
+
+
+def _sum_of(path: Path) -> Sum:
+    return Sum.of(path.read_bytes())
+
+
+def read_checked(folder: Path, name: str) -> bytes:
+    """The content of a run's file; refused where it is not what the manifest says."""
+    for _ in range(3):  # an act may be moving files meanwhile
+        content = _content(folder, name)
+        manifest = read_manifest(folder)
+        if manifest is None or manifest.knows(name, Sum.of(content)):
+            return content
+    raise DataError(damaged(folder, name, _why(name, content, manifest or Manifest())))
+
+
+def _content(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except FileNotFoundError:
+        raise DataError(damaged(folder, name, "it is missing")) from None
+
+
+def _why(name: str, content: bytes, manifest: Manifest) -> str:
+    if name not in manifest.files:
+        return "it is not on the run's list of files"
+    n = manifest.files[name].bytes
+    return f"it has {len(content):,} bytes, not {n:,}" if len(content) != n else "its content is not what was written"
+
+
+def damaged(folder: Path, name: str, why: str) -> str:
+    then = "move it away to go back to the classes as fitted" if name in MAY_BE_MISSING else "fit again"
+    return f"{str(folder / name)!r} is damaged: {why}. Copy the whole run again, or {then}."
+
+
+def check_sizes(folder: Path, manifest: Manifest) -> None:
+    """Notice at once what is missing or cut, without reading it."""
+    for name, written in manifest.files.items():
+        path = folder / name
+        if name in manifest.moving or name in FOR_PEOPLE or (name in MAY_BE_MISSING and not path.exists()):
+            continue
+        n = path.stat().st_size if path.is_file() else None
+        if n != written.bytes and read_manifest(folder) == manifest:
+            why = "it is missing" if n is None else f"it has {n:,} bytes, not {written.bytes:,}"
+            raise DataError(damaged(folder, name, why))
+
+
+def check_all(folder: Path) -> list[str]:
+    """Read every file of a run, and refuse the first that is not as it was written.
+
+    Of the files that are only for people, which nothing else is made from, the names of those that are not.
+    """
+    manifest = read_manifest(folder) or Manifest()
+    for name in manifest.files:
+        if name not in FOR_PEOPLE and (name not in MAY_BE_MISSING or (folder / name).exists()):
+            read_checked(folder, name)
+    for_people = [name for name in manifest.files if name in FOR_PEOPLE]
+    return [name for name in for_people if not (folder / name).is_file() or not _is_own(folder, name, manifest)]
+
+
+def put_files(folder: Path, files: dict[str, bytes]) -> None:
+    """Write several files of a run, all or none; in a run that is still being made, one after the other."""
+    manifest = read_manifest(folder)
+    if manifest is None:
+        for name, content in files.items():
+            replace_file(folder / name, content)
+        return
+    _refuse_changed(folder, manifest, files)
+    with held_back():
+        _stage(folder, manifest, files)
+        finish_moving(folder)
+
+
+def _stage(folder: Path, manifest: Manifest, files: dict[str, bytes]) -> None:
+    """All files under temporary names, then the word that they are to move."""
+    waiting: dict[str, Path] = {}
+    try:
+        for name, content in files.items():
+            waiting[name] = staged(folder, content)
+        moving = {name: (Sum.of(content), waiting[name].name) for name, content in files.items()}
+        replace_file(folder / MANIFEST, replace(manifest, moving=moving).to_bytes())
+    except BaseException:
+        for path in waiting.values():
+            with suppress(OSError):
+                disk.remove(path)
+        raise
+
+
+def _refuse_changed(folder: Path, manifest: Manifest, names: Iterable[str]) -> None:
+    """What a user made of a file is the user's."""
+    changed = [name for name in names if (folder / name).exists() and not _is_own(folder, name, manifest)]
+    if changed:
+        raise DataError(
+            f"The run {str(folder)!r} holds files that were changed since newfound wrote them, and would be written "
+            f"over: {quoted_list(changed)}. Move them away, and try again."
+        )
+
+
+def finish_moving(folder: Path) -> None:
+    """The second half of `put_files`, also where it was cut short before."""
+    manifest = read_manifest(folder)
+    if manifest is None or not manifest.moving:
+        return
+    for name, (_, waits) in manifest.moving.items():
+        if (folder / waits).exists():
+            disk.replace(folder / waits, folder / name)
+    files = dict(manifest.files)
+    for name in manifest.moving:
+        content = Sum.of(_content(folder, name))
+        if not manifest.knows(name, content):
+            raise DataError(damaged(folder, name, "a change of the run was cut short, and its new content is gone"))
+        files[name] = content
+    sync_folder(folder)
+    replace_file(folder / MANIFEST, Manifest(files).to_bytes())
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """While nobody else changes the run; what was cut short before is finished, what it left is swept away."""
+    with held(folder / LOCK, f"the run {str(folder)!r}", PATIENCE):
+        finish_moving(folder)
+        sweep(folder)
+        yield
