@@ -264,7 +264,7 @@ def table() -> str:
 
     targets = {name: of for name, of in read_log()["targets"].items() if name in TARGETS}
     finds = {name: len(list(FINDS.glob(f"{name.replace(' ', '-')}-" + "?" * 12))) for name in TARGETS}
-    lines = ["| what | inputs | read | refused in one sentence | kinds of finds |", "|---|--:|--:|--:|--:|"]
+    lines = ["| what | inputs | read | refused in one sentence | inputs kept |", "|---|--:|--:|--:|--:|"]
     groups = [(name, [name]) for name in TARGETS if name in targets or finds[name]]
     for title, names in (*groups, ("**all readers**", READERS), ("**all**", TARGETS)):
         some = [targets[name] for name in names if name in targets]
