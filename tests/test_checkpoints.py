@@ -5,10 +5,10 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM
+from newfound.checkpoints import Checkpoints, checkpoint_files, latest
 from newfound.disk import disk
 from newfound.interrupts import Terminated
 from newfound.training import loop
-from newfound.training.checkpoints import Checkpoints, checkpoint_files, latest
 
 X, truth = blobs()
 y = some_labels(truth)

@@ -8,6 +8,7 @@ from pets import newfound, pets, write_csv
 from newfound.auditing import Audit
 from newfound.report import write_report
 from newfound.runs import open_run
+from newfound.runs.manifest import seal
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +72,14 @@ def test_a_run_holds_its_audit_and_shows_it_everywhere(audited):
 def test_a_run_without_an_audit_still_opens(audited):
     folder, _ = audited
     (folder / "run" / "audit.json").rename(folder / "audit.json")
+    seal(folder / "run")
     run = open_run(folder / "run")
     assert run.audit is None
     write_report(run)
     assert "Are there classes nobody labelled?" not in (folder / "run" / "report.html").read_text()
     assert "Probably yes" not in newfound("info", "run", cwd=folder).stdout
     (folder / "audit.json").rename(folder / "run" / "audit.json")
+    seal(folder / "run")
 
 
 def test_ctrl_c_during_the_audit_keeps_the_fit(tmp_path, monkeypatch):

@@ -84,7 +84,7 @@ def check_finite(X: np.ndarray, names: np.ndarray | None) -> None:
     more = f" and {len(columns) - 3} more columns" if len(columns) > 3 else ""
     raise ValueError(
         f"Input X contains {' and '.join(kinds)}: {is_bad.sum()} values, in {and_list(named)}{more}. "
-        f"Every value must be a finite number of single precision: fill the gaps (for example with "
+        f"Every value must be a finite number: fill the gaps (for example with "
         f"sklearn.impute.SimpleImputer) or drop those rows or columns."
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from newfound.auditing import Audit, Given, audit_rows
+from newfound.checkpoints import SECONDS, Checkpoints, latest
 from newfound.config import Config
 from newfound.data import Dataset
 from newfound.errors import DataError
@@ -23,7 +24,6 @@ from newfound.runs.making import made_whole
 from newfound.runs.remains import CHECKPOINT, is_resumable, remove_unfinished
 from newfound.runs.resuming import write_options
 from newfound.runs.writing import Origin, fill_run, leave_as_is, write_audit
-from newfound.training.checkpoints import SECONDS, Checkpoints, latest
 
 
 def fit_run(

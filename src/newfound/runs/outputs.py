@@ -42,7 +42,7 @@ def told_path(path: str | os.PathLike) -> str:
         return given
     bases = ((Path.cwd(), Path()), (Path.home(), Path("~")))
     for base, prefix in sorted(bases, key=lambda pair: -len(pair[0].parts)):
-        if Path(given).is_relative_to(base):
+        if Path(given).is_relative_to(base) and base != Path(base.anchor):  # every path is below the root
             return str(prefix / Path(given).relative_to(base))
     return Path(given).name
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from newfound.checkpoints import checkpoint_files
 from newfound.disk import disk
 from newfound.errors import DataError
 from newfound.files import TEMPORARY
 from newfound.locks import holder_of
 from newfound.runs.manifest import LOCK, MANIFEST, Manifest, check_sizes, foreign_files, names_in, read_manifest
-from newfound.training.checkpoints import checkpoint_files
 
 UNFINISHED, FORMER = ".unfinished-", ".former-"
 CHECKPOINT = "checkpoint"  # folder

@@ -4,7 +4,7 @@
 `loop` ties them together.
 """
 
-from newfound.training.checkpoints import Checkpoints
+from newfound.checkpoints import Checkpoints
 from newfound.training.loop import Callback, ProgressEvent, train
 from newfound.training.phases import TrainingData
 from newfound.training.settings import TrainingSettings, training_settings

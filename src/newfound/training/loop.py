@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from newfound.checkpoints import Checkpoint, Checkpoints
 from newfound.interrupts import Terminated, held_back
 from newfound.models import Architecture
 from newfound.models.base import DeepGenerativeModel
 from newfound.trained import RestartResult, Termination
 from newfound.training.batches import BatchStream, Chunk, StreamState, make_chunk, prefetch
-from newfound.training.checkpoints import Checkpoint, Checkpoints
 from newfound.training.phases import STEPS_PER_CHUNK, KeptPhase, Phase, Schedule, TrainingData, phases
 from newfound.training.restarts import Restarts
 from newfound.training.settings import TrainingSettings
