@@ -144,6 +144,10 @@ class DeepGenerativeClassifier(
 
     # ---- answers, beside those of `PredictsRows` ---------------------------------------------------------------------
 
+    def transform(self, X: Any) -> Any:
+        """The posterior mean of z; `set_output` says in what kind of frame (scikit-learn looks for it in this class)."""
+        return super().transform(X)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of labelled rows that are right: called by name, or new if their class was never seen in training.
 
