@@ -55,9 +55,8 @@ def test_few_or_equal_rows(n_same):
 
 
 def projection(X):
-    """Of a table as a fit sees it: its columns standardised, then divided by their spans."""
-    X = np.asarray(X, "f4")
-    return _projection(Rows(X, decide(X, True, 0.0).scaling), SETTINGS, seed=0)
+    made = decide(X, True, 0.0)
+    return _projection(Rows(made.select(X), made.scaling, is_scaled=made.is_scaled), SETTINGS, seed=0)
 
 
 def distances(points):
@@ -94,8 +93,8 @@ def test_one_odd_cell_hardly_changes_where_the_other_rows_lie():
     others = np.arange(600) != 7
     one, other = distances(projection(X)[others]), distances(projection(odd)[others])
     assert np.abs(one - other).max() < 0.1 * one.max()
-    unspanned = pca_projection(odd, decide(odd, True, 0.0).scaling.apply, SETTINGS, seed=0)
-    assert np.abs(one - distances(unspanned[others])).max() > 0.3 * one.max()  # what it would be without
+    plain = pca_projection(odd, lambda rows: (rows - odd.mean(axis=0)) / odd.std(axis=0), SETTINGS, seed=0)
+    assert np.abs(one - distances(plain[others])).max() > 0.3 * one.max()  # what it would be without
 
 
 @pytest.mark.parametrize("n_rare", [1, 2, 3, 4, 12])  # 3 of 600 are as many as the quantile leaves out
@@ -121,7 +120,7 @@ def test_columns_of_a_few_values_and_those_in_one_unit_keep_their_scale():
 @pytest.mark.filterwarnings("ignore:invalid value")  # of PCA: no variance to share out
 def test_features_of_columns_that_do_not_vary_are_finite():
     X, _, _ = four_blobs()
-    features, graph = feature_sets(Rows(np.zeros_like(X), unscaled(D_X)), SETTINGS, seed=0)
+    features, graph = feature_sets(Rows(np.zeros_like(X), unscaled(D_X)), np.full(len(X), UNLABELLED), SETTINGS, seed=0)
     assert all(np.isfinite(part).all() for part in features[:2])
     assert features.graph is graph
 

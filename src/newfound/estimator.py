@@ -145,7 +145,7 @@ class DeepGenerativeClassifier(
     # ---- answers, beside those of `PredictsRows` ---------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """The posterior mean of z; `set_output` says in what kind of frame (scikit-learn looks for it in this class)."""
+        """The posterior mean of z, in the frame that `set_output` asks for: scikit-learn looks for it in this class."""
         return super().transform(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
