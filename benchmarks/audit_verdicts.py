@@ -16,7 +16,7 @@ from newfound import GMDGM
 from newfound.auditing.verdict import judge
 from newfound.config import Initialisation
 from newfound.discovery import discover
-from newfound.initialisation import feature_sets
+from newfound.initialisation import projected
 from newfound.labels import UNLABELLED
 
 SETTINGS = Initialisation()
@@ -43,7 +43,7 @@ def verdicts(name: str, n_masks: int) -> dict[str, Counter]:
     X, truth = SETS[name]()
     image_shape = (8, 8) if name == "digits" else None
     rows, _ = GMDGM(image_shape=image_shape).rows_and_labels(X, truth)
-    space, n_classes = feature_sets(rows, SETTINGS, 0), int(truth.max()) + 1
+    rows, n_classes = projected(rows, SETTINGS, 0), int(truth.max()) + 1
     counts: dict[str, Counter] = {"nothing hidden": Counter(), "one hidden": Counter()}
     for mask in range(n_masks):
         share = SHARES[len(truth) > 900][mask % 3]
@@ -51,7 +51,7 @@ def verdicts(name: str, n_masks: int) -> dict[str, Counter]:
         for what, hidden in (("nothing hidden", n_classes), ("one hidden", mask // 3 % n_classes)):
             known = np.delete(np.arange(n_classes), hidden) if hidden < n_classes else np.arange(n_classes)
             codes = np.where(kept & (truth != hidden), np.searchsorted(known, truth), UNLABELLED)
-            found = discover(rows, codes, len(known), SETTINGS, mask, space=space)
+            found = discover(rows, codes, len(known), SETTINGS, mask)
             counts[what][judge(found, codes, len(known), SETTINGS).answer] += 1
     return counts
 

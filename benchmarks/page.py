@@ -52,9 +52,22 @@ def _start_up(part: dict[str, Any]) -> str:
 
 
 def _prediction(part: dict[str, Any]) -> str:
-    names = list(part["1"])
-    rows = ([f"{int(n):,}", *(f"{part[n][name]:,}" for name in names)] for n in _measured(part))
-    return "## Prediction\n\nRows a second of `predict_proba`.\n\n" + _table(["rows", *names], rows)
+    arrays, parquet = part["arrays"], part["parquet"]
+    ours, theirs = "newfound", "MLPClassifier"
+    rows = (
+        [f"{int(n):,}", f"{of[ours]:,}", f"{of[theirs]:,}", f"{of[ours] / of[theirs]:.2f}"] for n, of in arrays.items()
+    )
+    scan = next(iter(parquet.values()))
+    ways = ([what, f"{seconds:.2f}", f"{seconds / scan:.1f}"] for what, seconds in parquet.items())
+    return "\n\n".join(
+        [
+            "## Prediction",
+            "CPU microseconds of `predict_proba`.",
+            _table(["rows", ours, theirs, "ratio"], rows),
+            "CPU seconds for a Parquet file.",
+            _table(["", "seconds", "x the scan"], ways),
+        ]
+    )
 
 
 def _growth(part: dict[str, Any]) -> str:

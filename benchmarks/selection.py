@@ -134,7 +134,8 @@ def _case(
     X = X if X.dtype == np.uint8 else X.astype(np.float32)
     preprocessing = decide(X, "auto", 0.0, None, unit_interval=X.dtype == np.uint8)
     images = None if shape is None else Images(X, shape)
-    features, graph = feature_sets(Rows(preprocessing.select(X), preprocessing.scaling, images), SETTINGS, 0)
+    rows = Rows(preprocessing.select(X), preprocessing.scaling, images, is_scaled=preprocessing.is_scaled)
+    features, graph = feature_sets(rows, np.full(len(X), UNLABELLED), SETTINGS, 0)
     return Case(graph._replace(weights=graph.weights.tocsr()), features.projection, truth, people)
 
 

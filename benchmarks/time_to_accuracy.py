@@ -18,11 +18,12 @@ import json, time
 import numpy as np
 began = time.perf_counter()
 from newfound import GMDGM
-from newfound.batching import in_batches
 from newfound.data import load_named
 from newfound.evaluation import evaluate
 from newfound.experiments.tasks import paper_setup
-from newfound.inference import component_probabilities
+from newfound.inference import Inference, Posterior
+from newfound.models import Architecture
+from newfound.models.weights import weights_of
 from newfound.preprocessing import decide
 from newfound.training import loop
 import jax
@@ -31,15 +32,16 @@ data = load_named({dataset!r})
 labels, n_new = paper_setup("semi-unsupervised", data.train.labels, random_state=0)
 looks, lost = [], 0.0
 evaluate_before = loop.Training._evaluate
-is_kept = decide(data.train.X, "auto", 0.0, unit_interval=True).is_kept
-test_rows = data.test.X[:, is_kept]
+preprocessing = decide(data.train.X, "auto", 0.0, unit_interval=True)
+architecture = Architecture("gmdgm", 0, 0, 0, (), "bernoulli")  # of which the activation is read
 
 def evaluate_and_look(self, *arguments):
     global lost
     evaluate_before(self, *arguments)
     started = time.perf_counter()
     model = jax.tree.map(lambda array: array[0], self.restarts.states.model)
-    probabilities = in_batches(lambda some: component_probabilities(model, some, self.data.scaling), test_rows)
+    inference = Inference(Posterior.of(architecture, weights_of(model)), preprocessing)
+    probabilities = inference.component_probabilities(data.test.X)
     component = self.data.classes.answer(probabilities).component
     known = range(self.data.classes.n_known)
     accuracy = evaluate(data.test.labels.codes, component, known).many_to_one.all

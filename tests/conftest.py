@@ -13,13 +13,25 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # several processes share the cores: th
 def pytest_configure(config: pytest.Config) -> None:
     """Nothing is read from or written to the user's own cache; compiled programs are kept in pytest's.
 
-    They are so in subprocesses, too. (By JAX's own variables: newfound then leaves its settings alone.)
+    They are so in subprocesses, too. (By JAX's own variables: newfound then leaves its settings alone.) Most of the
+    time goes to compiling programs that then run for a moment, so they are compiled in haste; but see `optimised`.
     """
     folder = config.rootpath / ".pytest_cache" / "newfound"
     os.environ["NEWFOUND_CACHE"] = str(folder)
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder / "programs")
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "0"
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
+
+
+@pytest.fixture(scope="module")
+def optimised():
+    """Programs as users have them: for files that train large networks for long, or count what a program does."""
+    import jax
+
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
 
 
 @pytest.fixture

@@ -1,11 +1,14 @@
 """Data and settings that are small: one of each, for all tests."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 
 from newfound.config import NAMES, Config
 from newfound.labels import UNLABELLED
+from newfound.preprocessing import Preprocessing, Scaling
 
 SETTINGS: dict[str, Any] = {
     "hidden_layer_sizes": (16, 16),
@@ -16,6 +19,34 @@ SETTINGS: dict[str, Any] = {
     "random_state": 0,
     "verbose": False,
 }
+
+
+def imported_by(code: str, *arguments: object, cwd: Any = None) -> set[str]:
+    """Which modules a fresh process has imported when it has run this."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code + "\nimport sys; print(*sys.modules)", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def unscaled(is_kept: np.ndarray, scaling: Scaling) -> Preprocessing:
+    """Columns as they are, but for what `scaling` does."""
+    n, nothing = int(is_kept.sum()), np.zeros(int(is_kept.sum()))
+    fences = np.array([[-np.inf], [np.inf]]).repeat(n, axis=1)
+    return Preprocessing(
+        is_kept=is_kept,
+        fill_value=np.zeros(len(is_kept)),
+        centre=nothing,
+        unit=nothing + 1,
+        fences=fences,
+        scaling=scaling,
+        spread=1.0,
+        is_scaled=nothing > 0,
+    )
 
 
 def quick(**changes: Any) -> dict[str, Any]:

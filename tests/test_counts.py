@@ -25,6 +25,8 @@ from newfound.training import loop
 from newfound.training.phases import STEPS_PER_CHUNK
 from newfound.training.steps import Hyperparameters, compiled_train_chunk, init_states, select
 
+pytestmark = pytest.mark.usefixtures("optimised")
+
 WAS = {"loss": 155.7, "all": 0.966, "known": 0.970}
 INPUTS, LATENT, N_KNOWN, N_COMPONENTS, STEPS = 444, 5, 5, 45, 4
 
@@ -54,7 +56,7 @@ def parameters(units):
 
 
 @pytest.fixture(scope="module")
-def cost():
+def cost(optimised):
     """Of the body of the loop: one step."""
     return compiled_chunk(64, 200).compile().cost_analysis()
 

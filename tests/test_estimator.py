@@ -1,4 +1,5 @@
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from newfound import GMDGM, SSVAE, Config
 from newfound.estimator import estimator_of
 from newfound.evaluation import evaluate
 from newfound.models import MODELS
-from newfound.training import Termination
+from newfound.trained import Termination
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +30,10 @@ REGIMES = {
 }
 
 
-@pytest.mark.parametrize("estimator", [GMDGM, SSVAE])
-@pytest.mark.parametrize("regime", REGIMES)
+FITS = [*((GMDGM, regime) for regime in REGIMES), (SSVAE, "unsupervised"), (SSVAE, "semi-unsupervised")]
+
+
+@pytest.mark.parametrize(("estimator", "regime"), FITS)
 def test_every_regime_follows_from_y_and_n_new(estimator, regime):
     X, truth = blobs()
     make_y, n_new = REGIMES[regime]
@@ -109,7 +112,7 @@ def test_sample_makes_rows_of_a_class_in_the_users_units(fitted):
     assert model.sample(7).shape == (7, X.shape[1])
     assert np.array_equal(model.sample(3, 1, random_state=5), model.sample(3, class_name=1, random_state=5))
     assert model.sample_grid(6).shape == (6, 4, X.shape[1])
-    with pytest.raises(ValueError, match=r"class_name must be one of classes_ \(0, 1, 2, 3\); got 'cat'"):
+    with pytest.raises(ValueError, match="There is no class 'cat'. The classes are 0, 1, 2, 3"):
         model.sample(3, class_name="cat")
     with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1; got 0"):
         model.sample(0)
@@ -131,6 +134,25 @@ def test_pickle_clone_pipeline(fitted):
     pipeline = make_pipeline(StandardScaler(), GMDGM(n_new=2, **quick())).fit(X, some_labels(truth))
     assert pipeline.predict(X).shape == (len(X),)
     assert pipeline[-1].get_feature_names_out().tolist() == ["gmdgm0", "gmdgm1"]
+
+
+@pytest.mark.parametrize("estimator", [GMDGM, SSVAE])
+def test_a_notebook_shows_what_each_parameter_means(estimator):
+    """From scikit-learn 1.8 on; without the name of any host."""
+    page = estimator()._repr_mimebundle_()["text/html"]
+    if "param-doc-description" not in page:
+        pytest.skip("this scikit-learn shows no documentation of parameters")
+    told = re.findall(r'param-doc-description"[^>]*>(.*?)</span>', page, re.DOTALL)
+    names = [text.strip().partition(":")[0] for text in told]
+    assert sorted(names) == sorted(estimator().get_params())
+    assert any("How many new classes there are." in text for text in told)
+    assert "http" not in "".join(re.findall('href="([^"]*)"', page))
+
+
+def test_a_notebook_shows_a_fitted_model(fitted):
+    page = fitted[0]._repr_mimebundle_()["text/html"]
+    assert "GMDGM" in page
+    make_pipeline(StandardScaler(), fitted[0])._repr_mimebundle_()
 
 
 def test_best_of_several_restarts_is_the_one_with_the_best_validation_elbo():
@@ -184,7 +206,8 @@ def test_answers_do_not_depend_on_the_rows_beside(fitted):
     model, X, _ = fitted
     many = np.tile(X, (10, 1))  # more than one batch
     np.testing.assert_array_equal(model.predict_proba(many)[: len(X)], model.predict_proba(X))
-    np.testing.assert_array_equal(model.predict_proba(X[5:6]), model.predict_proba(X)[5:6])
+    one = model.predict_proba(X[5:6])  # a product of one row is summed in another order
+    np.testing.assert_allclose(one, model.predict_proba(X)[5:6], atol=1e-6)
 
 
 def test_where_every_row_has_a_label_nothing_is_new():
@@ -209,6 +232,7 @@ def test_every_model_of_the_registry_has_an_estimator(monkeypatch):
     X, truth = blobs()
     model = estimator_of("another")(n_new=2, **quick(max_epochs=1)).fit(X, some_labels(truth))
     assert model.predict(X).shape == (len(X),)
+    assert model.sample(3, random_state=0).shape == (3, X.shape[1])  # by its own equations
     with pytest.raises(ValueError, match="model must be 'gmdgm' or 'ssvae'"):
         estimator_of("gan")
 
@@ -243,6 +267,7 @@ GMDGM(n_new=2, max_epochs=1, hidden_layer_sizes=(4,), verbose=False).fit(np.rand
 print([name for name in names if jax.config.values[name] != before[name]])
 """
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "NEWFOUND_"))}
+    plain["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
     asked = plain | {"NEWFOUND_CACHE": str(tmp_path)}
     changed = [
         subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout

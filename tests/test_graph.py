@@ -6,7 +6,8 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from small import blobs
 
 from newfound.config import Initialisation
-from newfound.graph import hog, neighbour_graph, neighbours, pca_projection, propagate, spectral_embedding
+from newfound.graph import hog, neighbour_graph, neighbours, pca_projection, propagate, spectral_embedding, whitened
+from newfound.labels import UNLABELLED
 
 SETTINGS = Initialisation()
 
@@ -226,3 +227,56 @@ def test_propagation_is_what_the_inverse_of_the_whole_matrix_gives(damping):
     nodes = graph.interpolation.toarray()
     expected = nodes @ ((walks @ nodes.T @ values) / (walks @ nodes.T @ np.ones((60, 1))))
     np.testing.assert_allclose(propagate(graph, values, damping, SETTINGS), expected, rtol=0.02)
+
+
+# ---- whitening -------------------------------------------------------------------------------------------------------
+
+
+def streaks(n=400, d=3, seed=0):
+    """Two classes that differ along one column and are spread out along another."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 2
+    points = rng.standard_normal((n, d)) * [8.0, *[1.0] * (d - 1)] + 4.0 * truth[:, None] * np.eye(d)[1]
+    return points.astype(np.float32), truth
+
+
+def variances_within(points, truth):
+    return np.mean([points[truth == k].var(axis=0) for k in (0, 1)], axis=0)
+
+
+def test_what_differs_within_classes_counts_less_and_new_rows_follow():
+    points, truth = streaks()
+    labels = np.where(np.arange(400) < 200, truth, UNLABELLED)
+    before, after = (variances_within(of[200:], truth[200:]) for of in (points, whitened(points, labels, SETTINGS)))
+    spread = np.sort(after)[::-1] / after.min()
+    assert spread[0] < 0.7 * before.max() / before.min()
+    assert spread[0] > 1.5  # in part only: the covariance of a few classes is not that of the others
+
+
+def test_whitening_by_hand():
+    points, truth = streaks(40, 2)
+    around = np.concatenate([points[truth == k] - points[truth == k].mean(axis=0) for k in (0, 1)]).astype(float)
+    covariance = around.T @ around / 40 / np.square(around).mean()
+    slow = np.linalg.inv(np.linalg.cholesky(0.2 * covariance + 0.8 * np.eye(2)))
+    distances = [np.linalg.norm(of[:1] - of[1:], axis=1) for of in (points @ slow.T, whitened(points, truth, SETTINGS))]
+    np.testing.assert_allclose(*distances, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_labels", [0, 9])
+def test_few_labels_whiten_nothing(n_labels):
+    points, truth = streaks()
+    labels = np.where(np.arange(400) < n_labels, truth, UNLABELLED)
+    np.testing.assert_array_equal(whitened(points, labels, SETTINGS), points)
+
+
+def test_only_as_many_components_as_there_are_labels_for_are_whitened():
+    points, truth = streaks(d=5)
+    labels = np.where(np.arange(400) < 25, truth, UNLABELLED)
+    found = whitened(points, labels, SETTINGS)
+    np.testing.assert_array_equal(found[:, 2:], points[:, 2:])
+    assert not np.allclose(found[:, :2], points[:, :2])
+
+
+def test_classes_without_any_spread_are_left_as_they_are():
+    points, labels = np.repeat(np.eye(2, dtype=np.float32), 20, axis=0), np.repeat([0, 1], 20)
+    np.testing.assert_array_equal(whitened(points, labels, SETTINGS), points)

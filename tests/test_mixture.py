@@ -8,6 +8,7 @@ from newfound.config import Initialisation
 from newfound.discovery import gaussians
 from newfound.discovery.gaussians import Prior, Table
 from newfound.discovery.mixture import _valley_between, fit_mixture, missing_labels, prefers_mixture
+from newfound.discovery.mixture_starts import afresh, best_known
 from newfound.evaluation import evaluate
 from newfound.labels import UNLABELLED
 
@@ -234,3 +235,26 @@ def test_statistics_of_an_empty_class_are_finite():
     table = a_table()
     of = gaussians.statistics(table, np.hstack([random_responsibilities(table, 0), np.zeros((60, 1))]))
     assert all(np.isfinite(part).all() for part in of)
+
+
+def test_labels_by_chance_at_one_end_do_not_lead_the_mixture_astray():
+    """Two long classes side by side, labelled at opposite ends: only fits begun afresh part them along their length."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(160) % 2
+    points = rng.standard_normal((160, 2)) * [6.0, 0.5] + 4.0 * truth[:, None] * [0.0, 1.0]
+    along = np.where(truth == 0, points[:, 0], -points[:, 0])
+    labels = np.where(np.isin(np.arange(160), np.argsort(-along)[:8]), truth, UNLABELLED)
+    table = gaussians.make_table(points, labels, 2, rows_per_dim=10)
+    from_labels, best = gaussians.known_only(table), best_known(table, seed=0)
+    assert best.bound >= from_labels.bound - 1e-6
+    assert np.mean(best.responsibilities.argmax(axis=1) == truth) > 0.95
+
+
+def test_fits_begun_afresh_keep_labels_and_have_as_many_classes_as_asked_for():
+    table = a_table()
+    rows = np.flatnonzero(table.labels != UNLABELLED)
+    for fit in afresh(table, 3, seed=0):
+        assert fit.responsibilities.shape == (60, 3)
+        np.testing.assert_array_equal(fit.responsibilities[rows].argmax(axis=1), table.labels[rows])
+    same = table._replace(Z=np.zeros_like(table.Z))
+    assert afresh(same, 3, seed=0) == []

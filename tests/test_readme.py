@@ -10,6 +10,7 @@ import pytest
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
 
+@pytest.mark.usefixtures("optimised")
 def test_example_prints_what_is_shown():
     code, shown = re.search(r"```python\n(.*?)```\s+```text\n(.*?)```", README, re.DOTALL).groups()
     printed = io.StringIO()

@@ -5,6 +5,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from newfound import GMDGM, SSVAE
 
+pytestmark = pytest.mark.usefixtures("optimised")  # many fits of few shapes
+
 EXPECTED_FAILURES = {
     "check_classifiers_classes": (
         "the check labels one class -1, which means 'unlabelled' here as in sklearn.semi_supervised, whose estimators "

@@ -8,6 +8,7 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM, load
+from newfound.stored_model import LIKELIHOOD_NAMES, sealed
 
 METHODS = ("predict", "predict_proba", "predict_component", "predict_new_proba", "transform", "score_samples")
 
@@ -89,7 +90,7 @@ def test_damaged_files(saved):
     with pytest.raises(ValueError, match="is damaged"):
         load(saved)
     (saved / "model.json").write_text("{")
-    with pytest.raises(ValueError, match=r"model.json' is damaged or not newfound's"):
+    with pytest.raises(ValueError, match=r"model.json' is damaged \(Expecting property name"):
         load(saved)
 
 
@@ -111,4 +112,44 @@ def test_weights_cannot_be_read_from_elsewhere(saved):
 
 def change(folder, **entries):
     description = json.loads((folder / "model.json").read_text())
-    (folder / "model.json").write_text(json.dumps(description | entries))
+    (folder / "model.json").write_text(json.dumps(sealed(description | entries)))
+
+
+def test_an_edited_description_is_noticed(saved):
+    path = saved / "model.json"
+    text = path.read_text()
+    for before, after in (('"activation": "relu"', '"activation": "tanh"'), ('"temperature": ', '"temperature": 1')):
+        assert before in text
+        path.write_text(text.replace(before, after))
+        with pytest.raises(ValueError, match="was changed since it was saved: its checksum does not fit"):
+            load(saved)
+    path.write_text(text)
+    load(saved)
+
+
+@pytest.mark.parametrize(
+    ("part", "entries", "message"),
+    [
+        ("architecture", {"hidden_layer_sizes": [1] * 100_000}, "hidden_layer_sizes must be at most 100"),
+        (
+            "architecture",
+            {"n_components": 10**10},
+            "n_components must be a whole number of at least 1 and at most 100,000",
+        ),
+        ("architecture", {"latent_dim": 999}, r"restart-0.* must have the shape"),
+        ("architecture", {"activation": "exp"}, "activation must be 'relu' or"),
+        ("classes", {"component_class": [0, 0]}, "component_class must be . numbers"),
+        ("classes", {"names": "ab"}, "classes.names must be a value of type list, got 'ab'"),
+    ],
+)
+def test_sizes_are_bounded_before_anything_is_made(saved, part, entries, message):
+    stored = json.loads((saved / "model.json").read_text())[part]
+    change(saved, **{part: stored | entries})
+    with pytest.raises(ValueError, match=message):
+        load(saved)
+
+
+def test_every_likelihood_can_be_stored():
+    from newfound.models.likelihoods import LIKELIHOODS
+
+    assert set(LIKELIHOOD_NAMES) == set(LIKELIHOODS)

@@ -28,6 +28,8 @@ def converted(record: Record) -> Record:
     settings = experiment.settings({})
     now, then = by_name(settings), by_name(record["settings"])
     then |= {"init": RENAMED.get(then["init"], then["init"])} if "init" in then else {}
+    if experiment.preset in PRESETS and then.get("standardize") == "auto" and now["standardize"] is False:
+        then |= {"standardize": False}  # what "auto" was for columns within −1..1
     unread = set() if then.get("vat_weight") else set(WITHOUT_EFFECT)
     if experiment.preset in PRESETS:
         unread = (unread | NAMES["initialisation"] | GONE) - READ_BY_K_MEANS

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from newfound.estimator import GMDGM, SSVAE, load
     from newfound.evaluation import evaluate
     from newfound.masking import mask_labels
+    from newfound.predictor import load_predictor
     from newfound.runs import open_run
 
 __version__ = "0.1.0"
@@ -28,6 +29,7 @@ __all__ = [
     "describe",
     "evaluate",
     "load",
+    "load_predictor",
     "mask_labels",
     "open_run",
     "read_dataset",
@@ -42,6 +44,7 @@ _HOME = {
     "describe": "newfound.descriptions",
     "evaluate": "newfound.evaluation",
     "load": "newfound.estimator",
+    "load_predictor": "newfound.predictor",
     "mask_labels": "newfound.masking",
     "open_run": "newfound.runs",
     "read_dataset": "newfound.data",

@@ -139,7 +139,7 @@ class Classes:
         found = [*np.flatnonzero(self.names == name), *np.flatnonzero(self.ids == name)]
         if len(found) == 0:
             some = ", ".join(repr(c) for c in self.names.tolist()[:10]) + ", …" * (len(self) > 10)
-            raise ValueError(f"class_name must be one of classes_ ({some}); got {name!r}.")
+            raise ValueError(f"There is no class {name!r}. The classes are {some}.")
         return int(found[0])
 
     def called_now(self, labels: np.ndarray) -> np.ndarray:

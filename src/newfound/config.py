@@ -10,6 +10,7 @@ from inspect import get_annotations
 from typing import Any, Self
 
 from newfound.parameters import Number, OneOf, Rule, Several, check_parameters
+from newfound.wording import shortened
 
 COUNT = Number(1, whole=True)
 
@@ -115,6 +116,10 @@ class Initialisation(Settings):
         0.005, "columns are scaled by the range between this quantile and its opposite", Number(0, 0.4)
     )
     span_max_rows: int = setting(10_000, "rows that this range is taken from", COUNT)
+    whitening: float = setting(
+        0.2, "weight of the covariance within known classes in who is near whom; 0 leaves it out", Number(0, 1)
+    )
+    whitening_labels: int = setting(10, "labels for each principal component that is whitened", COUNT)
     hog_orientations: int = setting(8, "orientation bins of HOG, for images", COUNT)
     hog_cell_pixels: int = setting(2, "least height and width of a HOG cell", COUNT)
     hog_max_cells: int = setting(7, "most HOG cells in a row or column of an image", COUNT)
@@ -194,7 +199,7 @@ class Initialisation(Settings):
         0.5, "the density between two new classes of the mixture, over that at their means, is less", Number(0, 1)
     )
     # The first clusters
-    vae_min_rows: int = setting(5_000, "fewer rows are not pretrained as a VAE", Number(0, whole=True))
+    vae_min_rows: int = setting(5_000, "init='kmeans': fewer rows are not pretrained as a VAE", Number(0, whole=True))
     kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)
     cluster_max_rows: int = setting(20_000, "rows that clusters are fitted on", COUNT)
     labels_per_cluster: int = setting(3, "init='kmeans': labels expected in a cluster of a known class", COUNT)
@@ -219,8 +224,10 @@ class Config:
     def from_json(cls, stored: dict[str, Any]) -> "Config":
         try:
             return cls(**{part: kind.from_json(stored[part]) for part, kind in PARTS.items()})
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"The stored configuration is of another newfound ({error}). Fit again.") from None
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"The stored configuration is of another newfound ({shortened(str(error), 200)}). Fit again."
+            ) from None
 
     def replace(self, **changes: Any) -> "Config":
         """With some settings changed, whichever part they belong to."""

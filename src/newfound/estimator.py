@@ -8,35 +8,33 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from newfound import inference
 from newfound.acts import ClassActs
-from newfound.classes import Decision, answer_columns
 from newfound.config import Config
-from newfound.fitted_attributes import FittedAttributes
-from newfound.fitting import RULES, fit_model, prepared_rows
-from newfound.frames import readable, select_columns, with_columns
+from newfound.fitted_attributes import check_fitted
+from newfound.frames import readable
 from newfound.generation import GeneratesRows
 from newfound.initialisation import Rows
 from newfound.labelling import LabellingLoop
+from newfound.labelling.lineage import Lineage
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import MODELS
-from newfound.parameters import OneOf, check_parameters
-from newfound.preprocessing import check_finite, check_groups, check_numeric, check_shape, refuse_unknown
+from newfound.parameters import OneOf, check_parameters, made_with
+from newfound.prediction import PredictsRows
+from newfound.preprocessing import as_rows, check_finite, check_groups, check_numeric, check_shape, refuse_unknown
 from newfound.processes import refuse_fork
 from newfound.storage import load_fitted, save_fitted
-from newfound.training.compilation import keep_compiled_programs_if_asked
 
-NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whose columns it then finds by their names."
+DTYPES = [np.float64, np.float32, np.uint8]  # of X, as it is or as the first of them
 
 
 class DeepGenerativeClassifier(
     LabellingLoop,
     ClassActs,
     GeneratesRows,
-    FittedAttributes,
+    PredictsRows,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClassifierMixin,
@@ -96,7 +94,10 @@ class DeepGenerativeClassifier(
         return self._fit(X, y, groups)
 
     def _fit(self, X: Any, y: Any, groups: Any = None, **beside: Any) -> Self:
-        """With the given rows for validation, and with checkpoints, where `beside` holds them."""
+        """With checkpoints, where `beside` holds them."""
+        from newfound.fitting import RULES, fit_model
+        from newfound.training.compilation import keep_compiled_programs_if_asked
+
         check_parameters(self.get_params(deep=False), RULES)
         keep_compiled_programs_if_asked()
         attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
@@ -108,6 +109,18 @@ class DeepGenerativeClassifier(
         self.__dict__ = attempt.__dict__
         return self
 
+    def _refit(self, X: Any, labels: Labels, lineage: Lineage, held_out: np.ndarray) -> Self:
+        """A copy, corrected by labels; `held_out` are rows for validation."""
+        from newfound.refitting import refit_model
+        from newfound.training.compilation import keep_compiled_programs_if_asked
+
+        refuse_fork()
+        keep_compiled_programs_if_asked()
+        after = copy.copy(self)
+        parameters = self.get_params(deep=False) | {"config": self.config or Config()}
+        after.fitted_ = refit_model(self._read_rows(X, reset=False), labels, lineage, held_out, parameters)
+        return after
+
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, Labels]:
         X = self._read_rows(X, reset=True)
         labels = Labels.read(y, len(X)).observed()
@@ -116,6 +129,8 @@ class DeepGenerativeClassifier(
 
     def rows_and_labels(self, X: Any, y: Any) -> tuple[Rows, Labels]:
         """X and y as discovery sees them, without a fit."""
+        from newfound.fitting import RULES, prepared_rows
+
         check_parameters(self.get_params(deep=False), RULES)
         X, labels = self._read(X, y)
         return prepared_rows(X, self.get_params(deep=False) | {"config": self.config or Config()}), labels
@@ -127,53 +142,7 @@ class DeepGenerativeClassifier(
             settings["random_state"] = None  # a generator has no JSON; the seeds it gave are kept with the restarts
         return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
 
-    # ---- answers -----------------------------------------------------------------------------------------------------
-
-    def predict(
-        self, X: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
-    ) -> np.ndarray:
-        """The class of each row: a known one if it is more probable than all new ones together, else a new one.
-
-        `abstain=0.9` gives no answer (−1, "" or None, what means unlabelled) where the class is less probable;
-        `known_only` the best known class, also for rows that are new; `new_threshold` calls new where P(new) is above.
-        """
-        check_is_fitted(self)
-        decision = Decision(abstain, known_only, new_threshold)
-        decision.check(self._classes)
-        return self._classes.named(self._classes.answer(self.predict_component_proba(X), decision))
-
-    def predict_frame(
-        self, frame: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
-    ) -> Any:
-        """A data frame (pandas, polars, PyArrow) with four columns beside its own, for each row what is said of it.
-
-        `newfound_class`, `newfound_probability` of that class, `newfound_p_new` and `newfound_is_new`. Columns that
-        were not fitted on, such as ids, may be there and are carried along.
-        """
-        check_is_fitted(self, "feature_names_in_", msg=NEEDS_NAMES)
-        decision = Decision(abstain, known_only, new_threshold)
-        decision.check(self._classes)
-        of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_))
-        return with_columns(frame, answer_columns(self._classes, self._classes.answer(of_components, decision)))
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class of `classes_`, for each row."""
-        of_components = self.predict_component_proba(X)
-        return self._classes.probabilities(of_components)
-
-    def predict_new_proba(self, X: Any) -> np.ndarray:
-        """The probability that a row belongs to a class nobody labelled."""
-        return self.predict_proba(X)[:, self.is_new_].sum(axis=1)
-
-    def predict_component(self, X: Any) -> np.ndarray:
-        """The component of each row: the most probable one of its class."""
-        of_components = self.predict_component_proba(X)
-        return self._classes.answer(of_components).component
-
-    def predict_component_proba(self, X: Any) -> np.ndarray:
-        """The probability q(y | x) of each component, for each row, at the temperature fitted on held-out labels."""
-        check_is_fitted(self)
-        return inference.normed(self._infer(inference.component_probabilities, X, self.fitted_.temperature))
+    # ---- answers, beside those of `PredictsRows` ---------------------------------------------------------------------
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of labelled rows that are right: called by name, or new if their class was never seen in training.
@@ -181,21 +150,20 @@ class DeepGenerativeClassifier(
         Rows without a label do not count. This is `newfound.metrics.open_set_accuracy`; `labelled_accuracy_scorer`
         there is the plain accuracy of the labelled rows.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return open_set_accuracy_scorer(self, X, y, sample_weight)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The posterior mean of z."""
-        return self._infer(inference.latent_means, X)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The ELBO of each row, a lower bound of log p(x) in the units of the scaled columns."""
-        check_is_fitted(self)
-        return self._infer(inference.elbos, X, inference.shared_noise(self.fitted_.model))
+        from newfound.compiled_inference import elbos
+
+        check_fitted(self)
+        refuse_fork()
+        return elbos(self.fitted_, self._read_rows(X))
 
     def save(self, folder: str | PathLike) -> None:
         """Write the fitted model to a folder: weights as safetensors, all else as JSON, nothing that can run code."""
-        check_is_fitted(self)
+        check_fitted(self)
         save_fitted(self.fitted_, {"model": self.model} | self.settings(), folder)
 
     @property
@@ -204,17 +172,28 @@ class DeepGenerativeClassifier(
 
     # ---- what the rest consists of -----------------------------------------------------------------------------------
 
-    def _read_rows(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _read_rows(self, X: Any, *, reset: bool = False) -> np.ndarray:
+        """By scikit-learn's checks; of an array in which these would find nothing, only the numbers are checked."""
+        if not reset and self._is_ordinary(X):
+            X = as_rows(X)
+            check_finite(X, None)
+            return X
         check_shape(X)
         check_numeric(X)
-        X = validate_data(self, readable(X), reset=reset, dtype=[np.float32, np.uint8], ensure_all_finite=False)
+        X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 
-    def _infer(self, function: Any, X: Any, *args: Any) -> np.ndarray:
-        check_is_fitted(self)
-        refuse_fork()
-        return self.fitted_.infer(function, self._read_rows(X, reset=False), *args)
+    def _is_ordinary(self, X: Any) -> bool:
+        """Whether X is a plain array of numbers, with rows and the columns of fit, where columns have no names."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype.kind in "fiub"
+            and X.ndim == 2
+            and len(X) > 0
+            and X.shape[1] == getattr(self, "n_features_in_", None)
+            and not hasattr(self, "feature_names_in_")
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -242,8 +221,10 @@ class GMDGM(DeepGenerativeClassifier):
         only 0 and 1, else "gaussian", which learns a standard deviation for each column. Where feature_types are
         given, each column has the likelihood of its own type instead.
     standardize : bool, "min-max" or "auto"
-        Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1. "auto" does so unless all of X
-        lies within -1..1. "min-max" brings every column to 0..1 instead, for either likelihood.
+        Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1, so that units do not matter.
+        "auto" does so, except for images, whose pixels are in one unit, and bytes. "min-max" brings every column to
+        0..1 instead, for either likelihood. Cells that lie far away from nearly all others count like the nearest value
+        that does not, and a warning names their column.
     feature_types : sequence of str or None
         For tables of mixed columns, the type of each: "numeric" (Gaussian), "numeric:<block>" for columns on one scale,
         such as an embedding, "binary" (Bernoulli), or "categorical:<group>" for the columns of a one-hot group. None is
@@ -338,8 +319,8 @@ def load(folder: str | PathLike) -> DeepGenerativeClassifier:
     parameters: dict[str, Any] = {
         n: tuple(v) if isinstance(v, list) else v for n, v in settings.items() if n != "model"
     }
-    parameters["config"] = Config.from_json(settings["config"])
-    estimator = estimator_of(settings["model"])(**parameters)
+    parameters["config"] = Config.from_json(settings.get("config") or {})
+    estimator = made_with(estimator_of(str(settings.get("model"))), parameters)
     estimator.fitted_ = fitted
     estimator.n_features_in_ = fitted.n_features
     if fitted.feature_names is not None:

@@ -1,18 +1,16 @@
 """What a fit leaves: one frozen record, made by `fit`, written by `save` and read by `load`."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from newfound.batching import in_batches
 from newfound.classes import NO_CLASS, Classes
 from newfound.discovery import ClassTree, Discovery, Evidence, Selection
-from newfound.models import Architecture, DeepGenerativeModel
+from newfound.inference import Inference, Posterior
+from newfound.models import Architecture
 from newfound.preprocessing import Preprocessing
-from newfound.training import RestartResult
+from newfound.trained import RestartResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,20 +75,15 @@ class Fitted:
         of_class = self.evidence.together(position % (len(classes) + 1), len(classes) + 1)  # NO_CLASS comes last
         return Evidence(*(entry[:-1][classes.is_new] for entry in of_class))
 
-    def infer(self, function: Callable[..., Any], X: np.ndarray, *args: Any) -> np.ndarray:
-        """What a function of `inference` says of each row."""
-        model, preprocessing = self.model, self.preprocessing
-        return in_batches(lambda rows: function(model, preprocessing.select(rows), preprocessing.scaling, *args), X)
-
     @property
     def restart(self) -> RestartResult:
         """The restart in use."""
         return self.restarts[self.best_restart]
 
-    @property
-    def model(self) -> DeepGenerativeModel:
-        """The model in use."""
-        return self.restart.model
+    @cached_property
+    def inference(self) -> Inference:
+        """What the model in use says of rows."""
+        return Inference(Posterior.of(self.architecture, self.restart.weights), self.preprocessing)
 
 
 def regime_of(n_known: int, n_new: int, *, has_unlabelled: bool) -> str:

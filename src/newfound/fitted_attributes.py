@@ -7,10 +7,36 @@ import numpy as np
 from newfound.fitted import Fitted
 
 
-class FittedAttributes:
+def check_fitted(model: Any) -> None:
+    """Refuse a model that is not, as scikit-learn does; a look costs nothing where it is."""
+    if "fitted_" in vars(model):
+        return
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model, "fitted_")
+
+
+class ShowsItsDocumentation:
+    """In a notebook, beside every parameter and attribute what its documentation says.
+
+    scikit-learn (1.8 or newer) shows that only beside a link to a page with the same text. This page is such a one.
+    """
+
+    def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
+        shown = super()._get_params_html(deep)  # type: ignore[misc]
+        shown.doc_link = doc_link or "#"
+        return shown
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        return super()._get_fitted_attr_html(doc_link or "#")  # type: ignore[misc]
+
+
+class FittedAttributes(ShowsItsDocumentation):
     """The attributes of a fitted estimator that end in an underscore."""
 
     fitted_: Fitted
+    n_features_in_: int
+    feature_names_in_: np.ndarray  # where X was a data frame
 
     classes_ = property(lambda self: self.fitted_.classes.names, doc="Known classes first, then the new ones.")
     labels_ = property(lambda self: self.fitted_.labels, doc="The class of each row that was fitted on.")

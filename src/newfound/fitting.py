@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from newfound.batching import in_batches
 from newfound.calibration import MIN_LABELS, fit_temperature
 from newfound.classes import Classes
 from newfound.config import Config
 from newfound.discovery import Discovery, Selection, discover
 from newfound.discovery.selection import describe
 from newfound.fitted import Fitted, regime_of
-from newfound.inference import component_log_probabilities, component_probabilities, normed
+from newfound.inference import Inference, Posterior, normed
 from newfound.initialisation import Assignment, Images, Rows, feature_sets
 from newfound.label_checks import check_classes, check_number, check_validation
 from newfound.labels import UNLABELLED, Labels
@@ -24,17 +23,9 @@ from newfound.models.likelihoods import LIKELIHOODS
 from newfound.parameters import Number, OneOf, Rule, Several
 from newfound.preprocessing import Preprocessing, check_feature_types, check_image_shape, decide, is_binary
 from newfound.progress import Show, step_bar, training_callback
-from newfound.training import (
-    Callback,
-    Checkpoints,
-    RestartResult,
-    Termination,
-    TrainingData,
-    best_restart,
-    split_rows,
-    train,
-    training_settings,
-)
+from newfound.trained import RestartResult, Termination, best_restart
+from newfound.training import Callback, Checkpoints, TrainingData, split_rows, train, training_settings
+from newfound.wording import count
 
 PU_WEIGHT = 0.3  # of pu_weight='auto'
 FEW_LABELS = 500  # with fewer, discovery sees those of validation rows, too
@@ -85,7 +76,6 @@ def fit_model(
     parameters: dict[str, Any],
     feature_names: np.ndarray | None = None,
     groups: np.ndarray | None = None,
-    held_out: np.ndarray | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> Fitted:
     """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
@@ -99,7 +89,7 @@ def fit_model(
     preprocessing = _preprocessing(X, likelihood, p)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
-    split = split_rows(labels.codes, p.validation_fraction, rng, groups, held_out)
+    split = split_rows(labels.codes, p.validation_fraction, rng, groups)
     with step_bar(p.verbose, MODELS[model].title) as show:
         data, found = _training_data(model, X, labels, split, groups, preprocessing, seeds[0], p, show, checkpoints)
         architecture = _architecture(model, preprocessing, likelihood, data.classes, p)
@@ -108,7 +98,8 @@ def fit_model(
     best = best_restart(restarts)
     _warn_of_termination(restarts[best])
     labels_held_out = split[1][labels.is_labelled[split[1]]]
-    temperature = _temperature(data, restarts[best], labels_held_out)
+    inference = Inference(Posterior.of(architecture, restarts[best].weights), preprocessing)
+    temperature = temperature_of(inference, X, data, labels_held_out)
     _warn_of_selection(None if found is None else found.selection, labels.classes, p)
     n_new = len(data.classes.new_components)
     return Fitted(
@@ -119,7 +110,7 @@ def fit_model(
         restarts=tuple(restarts),
         best_restart=best,
         validation_indices=split[1],
-        **_answer(data, found, restarts[best], temperature),
+        **_answer(inference, X, data, found, temperature),
         temperature=temperature,
         n_held_out_labels=len(labels_held_out),
         n_features=X.shape[1],
@@ -171,7 +162,7 @@ def _discover(
     rows: Rows, codes: np.ndarray, n_known: int, groups: np.ndarray | None, seed: int, p: Parameters, show: Show
 ) -> Discovery:
     show(0, 0, "finding neighbours")
-    space = feature_sets(rows, p.config.initialisation, seed)
+    space = feature_sets(rows, codes, p.config.initialisation, seed)
     show(0, 0, "looking for new classes")
     return discover(
         rows,
@@ -195,7 +186,7 @@ def _discovers(model: str, p: Parameters) -> bool:
 def rows_of(X: np.ndarray, preprocessing: Preprocessing, image_shape: Sequence[int] | None) -> Rows:
     """Rows as discovery sees them."""
     images = None if image_shape is None else Images(X, tuple(image_shape))
-    return Rows(preprocessing.select(X), preprocessing.scaling, images)
+    return Rows(preprocessing.select(X), preprocessing.scaling, images, is_scaled=preprocessing.is_scaled)
 
 
 def prepared_rows(X: np.ndarray, parameters: dict[str, Any]) -> Rows:
@@ -228,19 +219,20 @@ def _train(
     prior = log_prior(labels.counts, len(data.classes.new_components), p.config.objective.prior_known)
     is_given = LIKELIHOODS[architecture.likelihood].sigma_is_given
     sigma = p.config.objective.sigma if is_given else preprocessing.spread
-    return train(architecture, prior, sigma, data, settings, seeds, callback, checkpoints)
+    return train(architecture, prior, sigma, data, settings, seeds, callback, checkpoints=checkpoints)
 
 
-def _temperature(data: TrainingData, restart: RestartResult, held_out: np.ndarray) -> float:
+def temperature_of(inference: Inference, X: np.ndarray, data: TrainingData, held_out: np.ndarray) -> float:
     """Fitted on the labels that no step saw."""
     if len(held_out) < MIN_LABELS:
-        return 1.0  # and nothing is compiled to find that out
-    rows = data.X[held_out]
-    log_q = in_batches(lambda some: component_log_probabilities(restart.model, some, data.scaling), rows)
+        return 1.0
+    log_q = inference.component_log_probabilities(X[held_out])
     return fit_temperature(log_q.astype(float), data.classes.component_class, data.labels[held_out])
 
 
-def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult, temperature: float) -> dict[str, Any]:
+def _answer(
+    inference: Inference, X: np.ndarray, data: TrainingData, found: Discovery | None, temperature: float
+) -> dict[str, Any]:
     """What is said of the rows that were fitted on: what was discovered, else what the model predicts."""
     classes = data.classes
     n_new = len(classes) - classes.n_known
@@ -250,8 +242,7 @@ def _answer(data: TrainingData, found: Discovery | None, restart: RestartResult,
     if found is not None and found.n_new:
         component, probabilities = found.labels, found.targets
     else:  # what was found is that there is nothing to find: the classifier knows best
-        q = in_batches(lambda rows: component_probabilities(restart.model, rows, data.scaling, temperature), data.X)
-        probabilities = normed(q)
+        probabilities = normed(inference.component_probabilities(X, temperature))
         component = classes.answer(probabilities).component
     is_labelled = data.labels != UNLABELLED
     return {
@@ -275,7 +266,8 @@ def _likelihood(X: np.ndarray, p: Parameters) -> str:
 def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters) -> Preprocessing:
     min_std = p.config.optimisation.min_std
     unit_interval = LIKELIHOODS[likelihood].needs_unit_interval
-    preprocessing = decide(X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval)
+    is_image = p.image_shape is not None
+    preprocessing = decide(X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval, is_image=is_image)
     n_dropped = int((~preprocessing.is_kept).sum())
     if n_dropped and X.dtype != np.uint8:  # the blank border of images is no news
         warnings.warn(
@@ -283,7 +275,23 @@ def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters) -> Preprocessi
             f"{min_std:g}) and are dropped: the first is column {int(np.argmin(preprocessing.is_kept))}.",
             stacklevel=5,
         )
+    _warn_of_wild_cells(X, preprocessing)
     return preprocessing
+
+
+def _warn_of_wild_cells(X: np.ndarray, preprocessing: Preprocessing) -> None:
+    n_wild = preprocessing.n_wild(X) if np.isfinite(preprocessing.fences).any() else np.zeros(1, int)
+    if not n_wild.any():
+        return
+    worst = int(n_wild.argmax())
+    column = int(np.flatnonzero(preprocessing.is_kept)[worst])
+    low, high = preprocessing.fences[:, worst]
+    warnings.warn(
+        f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far away from nearly "
+        f"all others and count like the nearest value that does not: most of them in column {column}, where values "
+        f"from {low:.4g} to {high:.4g} are taken as they are.",
+        stacklevel=5,
+    )
 
 
 def _architecture(

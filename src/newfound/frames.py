@@ -8,6 +8,8 @@ import numpy as np
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table in memory with named columns."""
+    if isinstance(X, np.ndarray):
+        return False
     from narwhals.dependencies import is_into_dataframe
 
     return is_into_dataframe(X)
@@ -15,10 +17,19 @@ def is_frame(X: Any) -> bool:
 
 def readable(X: Any) -> Any:
     """X as every supported scikit-learn reads it, with its names: frames other than pandas' as PyArrow tables."""
+    if not is_frame(X):
+        return X
     import narwhals as nw
     from narwhals.dependencies import is_pandas_dataframe
 
-    return nw.from_native(X, eager_only=True).to_arrow() if is_frame(X) and not is_pandas_dataframe(X) else X
+    return X if is_pandas_dataframe(X) else nw.from_native(X, eager_only=True).to_arrow()
+
+
+def values_of(frame: Any) -> np.ndarray:
+    """All columns as one array."""
+    import narwhals as nw
+
+    return nw.from_native(frame, eager_only=True).to_numpy()
 
 
 def text_columns(frame: Any) -> list[str]:

@@ -1,87 +1,199 @@
-"""What a trained model says of rows: the posterior of y, the mean of z, the ELBO; and the rows it generates.
+"""What a trained model says of rows, in NumPy from its weights: the posterior of y, and the mean of z.
 
-Each function is called on rows in fixed-size batches (`batching.in_batches`).
+The networks are small: a compiled program would gain nothing here, and its start costs seconds. Every model of the
+registry, in JAX, is the slow oracle (`tests/models/test_inference.py`).
 """
 
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
 
-from newfound.models import DeepGenerativeModel
-from newfound.models.objective import terms_given_y
-from newfound.models.randomness import key_of
-from newfound.preprocessing import Scaling
+from newfound.models import Architecture
+from newfound.preprocessing import Preprocessing
 
-ELBO_SAMPLES = 4  # draws of z for each row and component
+BLOCK_BYTES = 2**21  # of the widest layer of a block of rows: near what a core's caches hold, and enough for BLAS
+NEGLIGIBLE = 1e-10  # a component less probable than this moves no mean of z that single precision can tell
+
+Weights = Mapping[str, np.ndarray]  # by the names of `models.weights`
 
 
-@jax.jit
-def component_probabilities(
-    model: DeepGenerativeModel, rows: Array, scaling: Scaling, temperature: Float[Array, ""] | float = 1.0
-) -> Float[Array, "batch K"]:
-    """q(y | x)^(1/T), which the caller norms: at T = 1, to the last digit, q(y | x)."""
-    return jnp.exp(jax.vmap(model.log_q_y)(scaling.apply(rows)) / temperature)
+def relu(h: np.ndarray) -> np.ndarray:
+    return np.maximum(h, 0, out=h)
+
+
+def gelu(h: np.ndarray) -> np.ndarray:
+    """½ h (1 + tanh √(2/π) (h + 0.044715 h³)), as JAX approximates it."""
+    return np.float32(0.5) * h * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (h + np.float32(0.044715) * h**3)))
+
+
+def silu(h: np.ndarray) -> np.ndarray:
+    return h * sigmoid(h)
+
+
+def sigmoid(h: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(−h)) without an exponential that overflows."""
+    return np.float32(0.5) * (np.tanh(np.float32(0.5) * h) + 1)
+
+
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "relu": relu,
+    "gelu": gelu,
+    "silu": silu,
+    "tanh": lambda h: np.tanh(h, out=h),
+}
+
+
+class Layer(NamedTuple):
+    """h ↦ h W + b."""
+
+    kernel: np.ndarray  # (in, out)
+    bias: np.ndarray
+
+    def __call__(self, h: np.ndarray) -> np.ndarray:
+        output = h @ self.kernel
+        output += self.bias
+        return output
+
+
+@dataclass(frozen=True, eq=False)
+class Perceptron:
+    """A network of `models.networks`, for blocks of rows: its inputs are added up in the first hidden layer."""
+
+    input_kernels: tuple[np.ndarray, ...]  # (in, out)
+    input_bias: np.ndarray
+    hidden: tuple[Layer, ...]
+    outputs: tuple[Layer, ...]
+    activate: Callable[[np.ndarray], np.ndarray]
+
+    @classmethod
+    def of(cls, weights: Weights, network: str, activation: str) -> "Perceptron":
+        """The network that stands under this name among a model's weights."""
+
+        def arrays(kind: str) -> list[np.ndarray]:
+            names = (f".{network}.{kind}[{i}]" for i in range(len(weights)))
+            return [weights[name].T for name in names if name in weights]
+
+        first, *others = arrays("hidden_biases")
+        hidden = map(Layer, arrays("hidden_kernels"), others)
+        outputs = map(Layer, arrays("output_kernels"), arrays("output_biases"))
+        return cls(tuple(arrays("input_kernels")), first, tuple(hidden), tuple(outputs), ACTIVATIONS[activation])
+
+    def first(self, x: np.ndarray) -> np.ndarray:
+        """What the first input alone brings to the first hidden layer, before it is activated."""
+        h = x @ self.input_kernels[0]
+        h += self.input_bias
+        return h
+
+    def last(self, h: np.ndarray) -> np.ndarray:
+        """The last hidden layer, from the first one before it is activated; h may be written over."""
+        h = self.activate(h)
+        for layer in self.hidden:
+            h = self.activate(layer(h))
+        return h
+
+    @property
+    def widest(self) -> int:
+        """Numbers that a row needs in its widest layer, or comes with."""
+        return max(*self.input_kernels[0].shape, *(layer.kernel.shape[1] for layer in self.hidden))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """q(z, y | x) = q(z | x, y) q(y | x), for blocks of rows of the model's own scale."""
+
+    classifier: Perceptron
+    encoder: Perceptron
+
+    @classmethod
+    def of(cls, architecture: Architecture, weights: Weights) -> "Posterior":
+        return cls(*(Perceptron.of(weights, name, architecture.activation) for name in ("classifier", "encoder")))
+
+    def logits(self, x: np.ndarray) -> np.ndarray:
+        """Log q(y | x) and a constant for each row; the constant makes the largest 0."""
+        logits = self.classifier.outputs[0](self.classifier.last(self.classifier.first(x)))
+        logits -= logits.max(axis=1, keepdims=True)
+        return logits
+
+    def log_q_y(self, x: np.ndarray) -> np.ndarray:
+        """Log q(y | x), of every component."""
+        logits = self.logits(x)
+        return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+
+    def mean_z(self, x: np.ndarray) -> np.ndarray:
+        """E_{q(z, y | x)} z = Σ_k q(k | x) μ(x, k); the output layer of μ is linear, so that it comes after the sum."""
+        encoder, of_x = self.encoder, self.encoder.first(x)
+        if len(encoder.input_kernels) == 1:  # mean-field: y is not looked at
+            return encoder.outputs[0](encoder.last(of_x))
+        q = np.exp(self.log_q_y(x))
+        last = np.zeros((len(x), encoder.outputs[0].kernel.shape[0]), np.float32)
+        for k, of_y in enumerate(encoder.input_kernels[1]):
+            rows = np.flatnonzero(q[:, k] > NEGLIGIBLE)
+            if len(rows):
+                last[rows] += q[rows, k, None] * encoder.last(of_x[rows] + of_y)
+        return encoder.outputs[0](last)
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """What is asked of a posterior about a user's rows, floats or bytes, as many as there are."""
+
+    posterior: Posterior
+    preprocessing: Preprocessing
+
+    def component_probabilities(self, X: np.ndarray, temperature: float = 1.0) -> np.ndarray:
+        """q(y | x)^(1/T) in single precision, of which the largest is 1 in each row; `normed` makes them sum to 1."""
+
+        def of(x: np.ndarray) -> np.ndarray:
+            logits = self.posterior.logits(x)
+            if temperature != 1:
+                logits /= np.float32(temperature)
+            return np.exp(logits, out=logits)
+
+        return self._in_blocks(of, X)
+
+    def component_log_probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Log q(y | x)."""
+        return self._in_blocks(self.posterior.log_q_y, X)
+
+    def latent_means(self, X: np.ndarray) -> np.ndarray:
+        """E_{q(z, y | x)} z."""
+        return self._in_blocks(self.posterior.mean_z, X)
+
+    def _in_blocks(self, function: Callable[[np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
+        """`function` of the rows as the model sees them: chosen and scaled block by block, so X is never copied."""
+        size = self._block_rows
+        if len(X) <= size:
+            return function(self._scaled(X))
+        return np.concatenate([function(self._scaled(X[i : i + size])) for i in range(0, len(X), size)])
+
+    def _scaled(self, rows: np.ndarray) -> np.ndarray:
+        """(rows − shift) · scale of the chosen columns, without the pass over them that would change nothing."""
+        rows, (shift, scale) = self.preprocessing.select(rows), self.preprocessing.scaling
+        if self._shifts:
+            x = np.subtract(rows, shift, dtype=np.float32)
+            x *= scale
+            return x
+        return np.multiply(rows, scale, dtype=np.float32) if self._scales else rows.astype(np.float32, copy=False)
+
+    @cached_property
+    def _shifts(self) -> bool:
+        return bool(np.any(self.preprocessing.scaling.shift))
+
+    @cached_property
+    def _scales(self) -> bool:
+        return bool(np.any(self.preprocessing.scaling.scale != 1))
+
+    @cached_property
+    def _block_rows(self) -> int:
+        widest = max(self.posterior.classifier.widest, self.posterior.encoder.widest)
+        return max(64, BLOCK_BYTES // (4 * widest))
 
 
 def normed(probabilities: np.ndarray) -> np.ndarray:
     """Each row of them as a distribution, in double precision."""
     probabilities = probabilities.astype(float)
-    return probabilities / probabilities.sum(axis=1, keepdims=True)
-
-
-@jax.jit
-def component_log_probabilities(model: DeepGenerativeModel, rows: Array, scaling: Scaling) -> Float[Array, "batch K"]:
-    """log q(y | x)."""
-    return jax.vmap(model.log_q_y)(scaling.apply(rows))
-
-
-@jax.jit
-def latent_means(model: DeepGenerativeModel, rows: Array, scaling: Scaling) -> Float[Array, "batch d_z"]:
-    """E_{q(z, y | x)} z = Σ_k q(k | x) μ(x, k)."""
-
-    def mean_of(x: Float[Array, " d_x"]) -> Float[Array, " d_z"]:
-        means = jax.vmap(lambda y: model.q_z(x, y).mean)(jnp.eye(model.log_p_y.size))
-        return jnp.exp(model.log_q_y(x)) @ means
-
-    return jax.vmap(mean_of)(scaling.apply(rows))
-
-
-@jax.jit
-def elbos(
-    model: DeepGenerativeModel, rows: Array, scaling: Scaling, epsilon: Float[Array, "n_z d_z"]
-) -> Float[Array, " batch"]:
-    """L_u(x), exact over y; over z by the same `epsilon` for every row, so that equal rows score equally."""
-
-    def elbo(x: Float[Array, " d_x"]) -> Float[Array, ""]:
-        log_q = model.log_q_y(x)
-        one_hots = jnp.eye(log_q.size)
-        reconstruction, kl_z = jax.vmap(lambda y: terms_given_y(model, x, y, epsilon))(one_hots)
-        return jnp.sum(jnp.exp(log_q) * (reconstruction - kl_z + model.log_p_y - log_q))
-
-    return jax.lax.map(elbo, scaling.apply(rows), batch_size=32)
-
-
-def shared_noise(model: DeepGenerativeModel) -> Float[Array, "n_z d_z"]:
-    """The draws of N(0, I) that `elbos` uses for every row."""
-    return jax.random.normal(key_of(0), (ELBO_SAMPLES, model.latent_dim))
-
-
-@partial(jax.jit, static_argnames="mean")
-def generated(
-    model: DeepGenerativeModel,
-    ys: Float[Array, "n K"],
-    epsilon: Float[Array, "n d_z"],
-    key: Key[Array, ""],
-    *,
-    mean: bool,
-) -> Float[Array, "n d_x"]:
-    """A row of p(x | y, z) at z = μ(y) + Σ(y)^½ ε for each y and ε: its mean, or a draw."""
-
-    def one(y: Float[Array, " K"], epsilon: Float[Array, " d_z"], key: Key[Array, ""]) -> Float[Array, " d_x"]:
-        output = model.p_x(y, model.p_z(y).reparameterise(epsilon))
-        return model.likelihood.mean(output) if mean else model.likelihood.sample(output, key)
-
-    return jax.vmap(one)(ys, epsilon, jax.random.split(key, len(ys)))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    return probabilities

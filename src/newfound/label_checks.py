@@ -40,7 +40,7 @@ def check_classes(labels: Labels, classes: Classes) -> None:
 def check_validation(labels: Labels, validation_fraction: float, *, chooses_by_elbo: bool) -> None:
     """Refuse labels that cannot be held out, and choices that would need some that are."""
     if validation_fraction > 0 and len(labels.classes) and labels.counts.min() < 2:
-        rare = labels.classes[labels.counts.argmin()]
+        rare = labels.classes[labels.counts.argmin()].item()
         raise ValueError(
             f"Every known class needs at least 2 labels, one to learn from and one for validation; class {rare!r} has "
             f"1. Label another row of it, or set its label to -1 to let it be discovered, or set "

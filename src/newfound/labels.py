@@ -13,6 +13,7 @@ Two things only the readers of files do, because a file of text has no types: th
 fractions as labels. In Python a string is what its author wrote.
 """
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from typing import Any
 import numpy as np
 
 UNLABELLED = -1
+LARGEST = 2**62  # of labels that are numbers: new classes are called by the numbers that follow, in 64 bits
+LARGEST_EXACT = 2**53  # of floats, beyond which whole numbers are no longer told apart
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
 
 
@@ -157,19 +160,31 @@ def _name(value: Any) -> int | str | bool | None:
     if isinstance(value, float):
         return _integer(value)
     if isinstance(value, int):
-        return None if value == UNLABELLED else value
+        return None if value == UNLABELLED else _within(value, LARGEST)
     raise ValueError(f"Unknown label type: {type(value).__name__}. Labels must be integers or strings.")
 
 
 def _integer(value: float) -> int | None:
     if value != value or value == UNLABELLED:
         return None
+    if value in (math.inf, -math.inf):
+        raise ValueError("Labels must be integers or strings, got an infinite number. Give -1 where there is none.")
     if not value.is_integer():
         raise ValueError(
             f"Unknown label type: continuous. Labels must be integers or strings, got {value!s}. "
             f"A classifier needs classes: cut a continuous target into ranges first."
         )
-    return int(value)
+    return _within(int(value), LARGEST_EXACT)
+
+
+def _within(value: int, largest: int) -> int:
+    if abs(value) > largest:
+        raise ValueError(
+            f"Labels that are numbers must lie between -{largest} and {largest}, got {value}: larger ones would not be "
+            f"told apart, or leave no number for a new class. Make them strings, for example with "
+            f"[str(label) for label in y]."
+        )
+    return value
 
 
 def _kind(name: Any) -> str:

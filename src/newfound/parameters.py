@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+from newfound.wording import shortened
+
 
 class Number(NamedTuple):
     """A parameter that is a number from `low` to `high`; an open end is excluded."""
@@ -17,7 +19,8 @@ class Number(NamedTuple):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        return self.low <= float(value) <= self.high and not (self.is_low_open and value == self.low)
+        number: Any = value  # not as a float: 10**400 is none
+        return bool(self.low <= number <= self.high) and not (self.is_low_open and number == self.low)
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"
@@ -57,4 +60,22 @@ def check_parameters(values: Mapping[str, Any], rules: Mapping[str, tuple[Rule, 
     for name, allowed in rules.items():
         if not any(rule.accepts(values[name]) for rule in allowed):
             expected = ", or ".join(str(rule) for rule in allowed)
-            raise ValueError(f"{name} must be {expected}; got {values[name]!r}.")
+            raise ValueError(f"{name} must be {expected}; got {shortened(as_text(values[name]))}.")
+
+
+def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
+    """An object of stored parameters; refused where these are not its own. Values are checked where they count."""
+    try:
+        return kind(**stored)
+    except TypeError as error:
+        raise ValueError(
+            f"The stored settings are of another newfound ({shortened(str(error))}). Fit the model again."
+        ) from None
+
+
+def as_text(value: Any) -> str:
+    """As `repr`, also of numbers that Python refuses to print."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"a {type(value).__name__} of very many digits"

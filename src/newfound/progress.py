@@ -8,9 +8,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from newfound.training import Callback, ProgressEvent
 from newfound.wording import if_few_labels
+
+if TYPE_CHECKING:
+    from newfound.training import Callback, ProgressEvent
 
 Show = Callable[[int, int, str], None]  # steps done, steps in all (0 where nobody knows), what is being done
 PHASES = {  # of training, in words
@@ -39,7 +42,7 @@ def step_bar(verbose: bool | str, title: str, first: str = "starting") -> Iterat
         yield show_nothing
 
 
-def training_callback(show: Show) -> Callback:
+def training_callback(show: Show) -> "Callback":
     """Loss, accuracy on the validation labels and time left, at every evaluation."""
     return lambda event: show(event.step, event.n_steps, status(event))
 
@@ -51,7 +54,7 @@ def in_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def status(event: ProgressEvent) -> str:
+def status(event: "ProgressEvent") -> str:
     """One line about where training is."""
     accuracy = event.validation_accuracy
     few = if_few_labels(event.n_validation_labels)

@@ -13,25 +13,26 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as tensors_from_bytes
 from safetensors.numpy import save as tensors_to_bytes
 
 from newfound import __version__
+from newfound.checked_json import read_json
 from newfound.classes import Classes
 from newfound.discovery import ClassTree, Evidence, Selection
 from newfound.disk import disk
+from newfound.errors import one_line
 from newfound.files import make_folders, replace_file
 from newfound.fitted import Fitted
-from newfound.models import MODELS, Architecture, DeepGenerativeModel
-from newfound.models.randomness import key_of
+from newfound.models import Architecture
+from newfound.models.shapes import posterior_shapes
 from newfound.preprocessing import Preprocessing, Scaling
-from newfound.training import RestartResult, Termination
+from newfound.stored_model import SAVE_AGAIN, check_description, check_seal, check_tensors, sealed
+from newfound.trained import RestartResult, Termination
 
-FORMAT = 4
+FORMAT = 5
 DESCRIPTION = "model.json"
 OWN_WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
 
@@ -44,7 +45,7 @@ def save_fitted(fitted: Fitted, settings: dict[str, Any], folder: str | PathLike
     weights = tensors_to_bytes(_tensors(fitted))
     name = f"weights-{hashlib.sha256(weights).hexdigest()[:16]}.safetensors"
     replace_file(folder / name, weights)
-    replace_file(folder / DESCRIPTION, json.dumps(_describe(fitted, settings, name), indent=1).encode())
+    replace_file(folder / DESCRIPTION, json.dumps(sealed(_describe(fitted, settings, name)), indent=1).encode())
     if former not in (None, name):
         with suppress(FileNotFoundError):
             disk.remove(folder / str(former))
@@ -63,7 +64,9 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
     """The fitted model in `folder`, and the settings it was fitted with."""
     folder = Path(folder)
     description = _read_description(folder)
+    check_description(description, str(folder))
     tensors = _read_weights(folder, description)
+    check_tensors(description, tensors, str(folder))
     architecture = Architecture(**{name: _as_tuples(value) for name, value in description["architecture"].items()})
     names = description["feature_names"]
     fitted = Fitted(
@@ -72,7 +75,7 @@ def load_fitted(folder: str | PathLike) -> tuple[Fitted, dict[str, Any]]:
         preprocessing=_preprocessing(tensors, architecture),
         architecture=architecture,
         restarts=tuple(
-            _restart_from_json(restart, _model(architecture, tensors, f"restart-{i}"))
+            _restart_from_json(restart, _weights(architecture, tensors, f"restart-{i}", folder))
             for i, restart in enumerate(description["restarts"])
         ),
         best_restart=description["best_restart"],
@@ -148,6 +151,10 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
     tensors = {
         "preprocessing.is_kept": preprocessing.is_kept,
         "preprocessing.fill_value": preprocessing.fill_value,
+        "preprocessing.centre": preprocessing.centre,
+        "preprocessing.unit": preprocessing.unit,
+        "preprocessing.fences": preprocessing.fences,
+        "preprocessing.is_scaled": preprocessing.is_scaled,
         "preprocessing.shift": np.asarray(preprocessing.scaling.shift),
         "preprocessing.scale": np.asarray(preprocessing.scaling.scale),
         "preprocessing.spread": np.array(preprocessing.spread),
@@ -157,13 +164,8 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         "row_is_labelled": fitted.row_is_labelled,
     }
     for i, restart in enumerate(fitted.restarts):
-        tensors |= {f"restart-{i}{name}": array for name, array in _named_leaves(restart.model).items()}
+        tensors |= {f"restart-{i}{name}": array for name, array in restart.weights.items()}
     return {name: np.asarray(array, order="C") for name, array in tensors.items()}
-
-
-def _named_leaves(model: DeepGenerativeModel) -> dict[str, np.ndarray]:
-    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
-    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
 
 
 # ---- in ----------------------------------------------------------------------------------------------------------
@@ -178,12 +180,11 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"{str(folder)!r} holds no saved model: {DESCRIPTION} is missing. Give the folder that `save` wrote to; "
             f"if saving was cut short, save the model again."
         )
-    try:
-        description = json.loads(path.read_text())
-        written_as = description["format"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{str(path)!r} is damaged or not newfound's ({error}). Save the model again.") from None
-    _check_format(folder, written_as, description.get("newfound"))
+    description = read_json(path, SAVE_AGAIN)
+    if not isinstance(description, dict) or not isinstance(description.get("format"), int):
+        raise ValueError(f"{str(path)!r} is damaged or not newfound's: it names no format. {SAVE_AGAIN}")
+    _check_format(folder, description["format"], description.get("newfound"))
+    check_seal(description, str(path))
     return description
 
 
@@ -213,8 +214,8 @@ def _read_weights(folder: Path, description: dict[str, Any]) -> dict[str, np.nda
         raise ValueError(f"{str(path)!r} is damaged: its content is not what was saved. Save the model again.")
     try:
         return tensors_from_bytes(content)
-    except SafetensorError as error:
-        raise ValueError(f"{str(path)!r} is damaged ({error}). Save the model again.") from None
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"{str(path)!r} is damaged ({one_line(str(error))}). Save the model again.") from None
 
 
 def _as_tuples(value: Any) -> Any:
@@ -234,23 +235,34 @@ def _classes_from_json(stored: dict[str, Any]) -> Classes:
 
 
 def _record_from_json(kind: type[Any], stored: dict[str, Any] | None) -> Any:
-    return None if stored is None else kind(**{name: np.array(values) for name, values in stored.items()})
+    if stored is None:
+        return None
+    try:
+        return kind(**{name: np.array(values, dtype=float if not values else None) for name, values in stored.items()})
+    except (TypeError, ValueError):
+        raise ValueError(f"The stored {kind.__name__} is damaged: its lists do not fit. {SAVE_AGAIN}") from None
 
 
 def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -> Preprocessing:
     return Preprocessing(
         is_kept=tensors["preprocessing.is_kept"].astype(bool),
         fill_value=tensors["preprocessing.fill_value"],
+        centre=tensors["preprocessing.centre"],
+        unit=tensors["preprocessing.unit"],
+        fences=tensors["preprocessing.fences"],
         scaling=Scaling(tensors["preprocessing.shift"], tensors["preprocessing.scale"]),
         spread=float(tensors["preprocessing.spread"]),
+        is_scaled=tensors["preprocessing.is_scaled"].astype(bool),
         blocks=architecture.blocks,
     )
 
 
-def _restart_from_json(stored: dict[str, Any], model: DeepGenerativeModel) -> RestartResult:
+def _restart_from_json(stored: dict[str, Any], weights: dict[str, np.ndarray]) -> RestartResult:
+    if stored["termination_condition"] not in {str(ending) for ending in Termination}:
+        raise ValueError(f"{stored['termination_condition']!r} is no way in which training ends. {SAVE_AGAIN}")
     return RestartResult(
         seed=stored["seed"],
-        model=model,
+        weights=weights,
         termination_condition=Termination(stored["termination_condition"]),
         validation_elbo=math.nan if stored["validation_elbo"] is None else stored["validation_elbo"],
         learning_rate_reductions=stored["learning_rate_reductions"],
@@ -258,8 +270,16 @@ def _restart_from_json(stored: dict[str, Any], model: DeepGenerativeModel) -> Re
     )
 
 
-def _model(architecture: Architecture, tensors: dict[str, np.ndarray], prefix: str) -> DeepGenerativeModel:
-    log_p_y, sigma = jnp.zeros(architecture.n_components), jnp.float32(1)
-    blank = jax.eval_shape(lambda: MODELS[architecture.model].init(key_of(0), architecture, log_p_y, sigma))
-    paths, structure = jax.tree_util.tree_flatten_with_path(blank)
-    return jax.tree.unflatten(structure, [tensors[prefix + jax.tree_util.keystr(path)] for path, _ in paths])
+def _weights(
+    architecture: Architecture, tensors: dict[str, np.ndarray], restart: str, folder: Path
+) -> dict[str, np.ndarray]:
+    """Of one restart: its arrays by the names that they have in the model, which begin with a point."""
+    weights = {name.removeprefix(restart): array for name, array in tensors.items() if name.startswith(f"{restart}.")}
+    for name, shape in posterior_shapes(architecture).items():
+        if name not in weights or weights[name].shape != shape:
+            got = weights[name].shape if name in weights else "nothing"
+            raise ValueError(
+                f"{str(folder)!r} is damaged: {restart}{name} must have the shape {shape}; got {got}. "
+                f"Save the model again."
+            )
+    return weights

@@ -15,7 +15,12 @@ def and_list(words: Iterable[str]) -> str:
 
 def quoted_list(names: Iterable[object], at_most: int = 5) -> str:
     """\"'a', 'b' and 7 more\"."""
-    return short_list([repr(str(name)) for name in names], at_most)
+    return short_list([repr(shortened(str(name))) for name in names], at_most)
+
+
+def shortened(text: str, at_most: int = 80) -> str:
+    """A name of any length in a sentence."""
+    return text if len(text) <= at_most else f"{text[: at_most - 1]}…"
 
 
 def short_list(words: Iterable[str], at_most: int) -> str:
@@ -51,6 +56,6 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """A sentence with the names that were probably meant, or with all there are."""
     near = {other.casefold(): other for other in names}
     matches = [near[match] for match in get_close_matches(name.casefold(), near, n=3, cutoff=0.6)]
-    return (
-        f"Did you mean {' or '.join(map(repr, matches))}?" if matches else f"It has {quoted_list(near.values(), 10)}."
-    )
+    if matches:
+        return f"Did you mean {' or '.join(repr(shortened(match)) for match in matches)}?"
+    return f"It has {quoted_list(near.values(), 10)}."

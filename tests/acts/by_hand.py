@@ -4,6 +4,7 @@ from functools import cache
 
 import jax.numpy as jnp
 import numpy as np
+from small import unscaled
 
 from newfound.classes import Classes
 from newfound.discovery import Evidence
@@ -11,8 +12,9 @@ from newfound.discovery.class_tree import grow_tree
 from newfound.fitted import Fitted
 from newfound.models import MODELS, Architecture
 from newfound.models.randomness import key_of
-from newfound.preprocessing import Preprocessing, Scaling
-from newfound.training import RestartResult, Termination
+from newfound.models.weights import weights_of
+from newfound.preprocessing import Scaling
+from newfound.trained import RestartResult, Termination
 
 KNOWN = {"text": np.array(["ape", "bee", "new-2"]), "numbers": np.array([3, 7, 8])}  # one is called like an id
 
@@ -31,7 +33,7 @@ def fitted_by_hand(kind, n_known, n_fragments, n_new, seed, n_rows=60, has_tree=
     return Fitted(
         classes=classes,
         regime="semi-unsupervised",
-        preprocessing=Preprocessing(np.ones(2, bool), np.zeros(2), Scaling(np.zeros(2), np.ones(2)), 1.0, ()),
+        preprocessing=unscaled(np.ones(2, bool), Scaling(np.zeros(2, np.float32), np.ones(2, np.float32))),
         architecture=architecture,
         restarts=(restart,),
         best_restart=0,
@@ -52,4 +54,4 @@ def fitted_by_hand(kind, n_known, n_fragments, n_new, seed, n_rows=60, has_tree=
 def network(n_components):
     architecture = Architecture("gmdgm", 2, n_components, 1, (2,), "gaussian")
     model = MODELS["gmdgm"].init(key_of(0), architecture, jnp.zeros(n_components), jnp.float32(1))
-    return architecture, RestartResult(0, model, Termination.MAX_EPOCHS, 0.0, 0, {"elbo": np.zeros(1)})
+    return architecture, RestartResult(0, weights_of(model), Termination.MAX_EPOCHS, 0.0, 0, {"elbo": np.zeros(1)})

@@ -69,7 +69,7 @@ def test_what_is_said_of_a_split():
 @pytest.mark.parametrize(
     ("kind", "act", "message"),
     [
-        ("text", rename(new_9="fox"), r"must be one of classes_ \('ape', 'bee', 'new-1', .*\); got 'new-9'"),
+        ("text", rename(new_9="fox"), "There is no class 'new-9'. The classes are 'ape', 'bee', 'new-1', .*"),
         ("text", rename(new_1=""), "'' means unlabelled, so no class can be called that. Take another name"),
         ("text", rename(new_1=" "), "'' means unlabelled"),
         ("text", rename(new_1="NA"), "'NA' means unlabelled"),
@@ -79,7 +79,7 @@ def test_what_is_said_of_a_split():
         ("text", rename(new_1="bee"), "'bee' is or was the id of another class"),
         ("text", rename(new_1="new-2"), "'new-2' is or was the id of another class, and ids are never reused"),
         ("text", rename(new_1="fox", new_2="fox"), "Two classes would be called 'fox'. If they are one, merge them"),
-        ("text", rename(new_1=5), "The new name must be text, as all names in classes_ are; got 5"),
+        ("text", rename(new_1=5), "The new name must be text, as the names of all classes are; got 5"),
         ("text", rename(new_1=None), "The new name must be text"),
         ("text", ("rename", {"names": {}}), r"Give names or ids with their new names, such as \{'new-1': 'fox'\}; got"),
         ("text", ("rename", {"names": "new-1"}), "Give names or ids with their new names"),
@@ -183,7 +183,7 @@ def test_methods_of_an_estimator_leave_it_as_it_was(tmp_path):
     np.testing.assert_allclose(acted.predict_new_proba(X), acted.predict_proba(X)[:, 2:].sum(axis=1))
     for name in ("fox", "new-1", None):
         assert acted.sample(3, class_name=name, random_state=0).shape == (3, 2)
-    with pytest.raises(ValueError, match="class_name must be one of classes_"):
+    with pytest.raises(ValueError, match="There is no class 'new-4'"):
         acted.sample(1, class_name="new-4")
     acted.save(tmp_path)
     from newfound import load

@@ -239,7 +239,7 @@ def test_an_npz_without_x(tmp_path):
 def test_an_unknown_suffix(write):
     check_refused(
         write("x", "t.xlsx"),
-        r"'t.xlsx' is of no format that newfound reads. It reads .csv, .*Save the file as one",
+        r"'t.xlsx' is of no format that newfound reads. It reads .csv, .*save the sheet as CSV",
     )
 
 

@@ -65,7 +65,7 @@ def assert_same(a, b):
     assert a.fingerprint() == b.fingerprint()
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(tables())
 def test_all_forms_of_a_table_give_the_same_dataset(tmp_path_factory, columns):
     forms = write_all(columns, tmp_path_factory.mktemp("forms"))
@@ -74,7 +74,7 @@ def test_all_forms_of_a_table_give_the_same_dataset(tmp_path_factory, columns):
         assert_same(first, other)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(tables())
 def test_reading_by_the_schema_gives_the_same_dataset_whole_and_in_blocks(tmp_path_factory, columns):
     forms = write_all(columns, tmp_path_factory.mktemp("forms"))
@@ -94,7 +94,7 @@ def test_reading_by_the_schema_gives_the_same_dataset_whole_and_in_blocks(tmp_pa
         assert totals == first.columns
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(tables())
 def test_a_numpy_file_gives_the_same_numbers(tmp_path_factory, columns):
     folder = tmp_path_factory.mktemp("forms")

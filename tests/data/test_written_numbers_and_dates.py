@@ -141,6 +141,26 @@ def test_lists_become_a_block_and_gaps_its_median():
     assert "Dropped as lists of different lengths: 'v'." in read_dataset(ragged).log
 
 
+def test_lists_that_a_csv_file_holds_as_text_are_told_from_free_text(tmp_path):
+    rng = np.random.default_rng(0)
+    lists = [[round(float(v), 3) for v in rng.normal(size=4)] for _ in range(40)]
+    table = pd.DataFrame({"x": rng.normal(size=40), "listed": lists, "printed": [str(np.array(v)) for v in lists]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    dataset = read_dataset(tmp_path / "t.csv")
+    assert dataset.dropped == ["listed", "printed"]
+    assert "lists of numbers written as text: 'listed' and 'printed'. To use them, save" in "".join(dataset.log)
+
+
+def test_columns_that_say_the_same_are_named_together():
+    """Numbers in other units, and categories under other names; one group each, however many there are."""
+    rng = np.random.default_rng(0)
+    x, kind, other = rng.normal(size=60), rng.integers(0, 3, 60), rng.normal(size=60)
+    table = {"x": x, "twice": 2 * x, "shifted": x + 7, "noisy": x + 1e-4 * other, "other": other}
+    table |= {"colour": np.array(["red", "green", "blue"])[kind], "farbe": np.array(["rot", "gruen", "blau"])[kind]}
+    (said,) = [line for line in read_dataset(pd.DataFrame(table)).log if line.startswith("Nearly the same")]
+    assert said.endswith("in `ignore`: 'x', 'twice', 'shifted' and 'noisy'; 'colour' and 'farbe'.")
+
+
 def test_features_beside_a_table_are_joined_by_row(tmp_path):
     frame = pd.DataFrame({"x": [0.5, 1.5, 2.5]})
     frame.assign(y=["a", "", "b"]).to_csv(tmp_path / "t.csv", index=False)

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from newfound.models import MODELS, Architecture, DeepGenerativeModel, log_prior
+from newfound.models import MODELS, Architecture, log_prior
+from newfound.models.base import DeepGenerativeModel
 from newfound.models.likelihoods import LIKELIHOODS
 from newfound.models.randomness import key_of
 

@@ -191,7 +191,7 @@ def test_commands_are_ready_to_be_copied(contents, pages):
 
 
 def test_every_termination_condition_is_explained(contents):
-    from newfound.training import Termination
+    from newfound.trained import Termination
 
     assert TERMINATION_MEANS.keys() == {str(condition) for condition in Termination}
     for condition, meaning in TERMINATION_MEANS.items():
@@ -273,7 +273,7 @@ def test_numbers_that_rest_on_few_labels_say_so(contents, parsed):
 
 
 def test_every_term_of_the_loss_has_its_printed_name(contents):
-    from newfound.training import TERM_NAMES
+    from newfound.trained import TERM_NAMES
 
     curves = training_curves(contents["digits"].history)
     expected = ("kl_z", "kl_y", "cross_entropy", "pu_loss")

@@ -210,14 +210,16 @@ def test_the_same_by_the_command_line(run):
     ("arguments", "message"),
     [
         (("name", "run", "new-1"), "Write a class and its new name as OLD=NEW, such as new-1=chinstrap; got 'new-1'."),
-        (("name", "run", "new-7=fox"), "must be one of classes_ ('cat', 'dog', 'new-1', 'new-2'); got 'new-7'."),
+        (("name", "run", "new-7=fox"), "There is no class 'new-7'. The classes are 'cat', 'dog', 'new-1', 'new-2'."),
         (("merge", "run", "cat", "dog"), "are both known"),
+        (("merge", "run", "cat", "--into", "new-1"), "Merge the other way round, --into cat."),
         (("split", "run", "cat"), "cannot be split"),
-        (("cut", "run", "9"), "can be cut into 1 to 2 groups; got 9"),
+        (("cut", "run", "9"), "can be cut into 1 to 2 groups; got 9. For finer ones fit again with --n-new 9."),
         (("undo", "run"), "There is nothing to undo"),
     ],
 )
 def test_commands_refuse_in_one_sentence(run, arguments, message):
     result = newfound(*arguments, cwd=run.folder.parent, code=2)
     assert message in result.stderr
+    assert not any(word in result.stderr for word in ("classes_", "class_name", "n_new"))  # which are Python's
     assert run.acts == []

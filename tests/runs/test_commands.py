@@ -3,10 +3,12 @@
 import csv
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
 from pets import FIT, QUICK, newfound, pets, write_csv
+from small import imported_by
 
 from newfound.cli.option_values import parse_classes, parse_keep
 from newfound.evaluation import METRICS
@@ -26,7 +28,24 @@ def test_predict_another_file_as_csv_and_parquet(workplace, kept_programs):
     assert rows[3]["name"] == "pet 3"
     labelled = pq.read_table(workplace / "labelled.parquet")
     assert labelled["newfound_class"].to_pylist() == [row["newfound_class"] for row in rows]
-    assert kept_programs == ["kept", "kept"]
+    assert kept_programs == []  # nothing is compiled
+
+
+def test_a_run_is_used_without_jax(workplace, tmp_path):
+    """One process for all commands, since each brings its modules along."""
+    shutil.copytree(workplace / "run", tmp_path / "run")
+    commands = [
+        ["predict", "run", str(workplace / "more.csv"), "--out", "more.csv"],
+        ["info", "run"],
+        ["name", "run", "new-1=fox"],
+        ["merge", "run", "fox", "new-2"],
+        ["undo", "run"],
+        ["suggest", "run", "--rows", "3", "--out", "to-label.csv"],
+        ["report", "run"],
+        ["export", "run", "--atlas", "atlas.parquet"],
+    ]
+    code = "from newfound.cli import app\n" + "\n".join(f"app({c}, standalone_mode=False)" for c in commands)
+    assert not imported_by(code, cwd=tmp_path) & {"jax", "equinox", "optax", "matplotlib"}
 
 
 def test_every_table_format_that_can_be_streamed_is(workplace, tmp_path, monkeypatch):

@@ -89,7 +89,7 @@ DECIDED = {
         "Read as numbers: 'weight' (in kg).",
         "In all, 5 features.",
         "Dropped as numbers in different units: 'portion'. Write them in one unit to use them.",
-        "Nearly the same, and used twice unless you name one in `ignore`: 'celsius' and 'fahrenheit'.",
+        "Nearly the same, and used each unless you name all but one in `ignore`: 'celsius' and 'fahrenheit'.",
     ],
     "many_missing": [
         "8 numeric columns: 'm0', 'm1', 'm2', 'm3', 'm4' and 3 more.",
@@ -257,33 +257,86 @@ def test_a_table_is_fitted_without_any_option(tmp_path, name):
     assert known_accuracy(open_run(tmp_path / "run"), truth) >= 0.9
 
 
-@pytest.mark.parametrize(("name", "n_columns"), [("wine", 13), ("breast_cancer", 30)])
-def test_published_tables_need_no_option(tmp_path, name, n_columns):
+# ---- tables of others ------------------------------------------------------------------------------------------------
+
+
+def half_of(labels):
+    """Labels of half the rows, picked at random. (Every other penguin would be one sex only.)"""
+    is_kept = np.random.default_rng(0).random(len(labels)) < 0.5
+    return [label if kept else "" for label, kept in zip(labels, is_kept, strict=True)]
+
+
+def published(folder, name):
+    """A table of scikit-learn as its frame is written, half of the labels left out; its file and true classes."""
     import sklearn.datasets
 
     frame = getattr(sklearn.datasets, f"load_{name}")(as_frame=True).frame
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    dataset = read_dataset(tmp_path / "t.csv", label="target")
+    truth = frame["target"].astype(str).tolist()
+    frame["target"] = half_of(truth)
+    frame.to_csv(folder / "t.csv", index=False)
+    return "t.csv", "target", truth
+
+
+def penguins(folder):
+    """As the package gives them, half of the labels left out."""
+    from palmerpenguins import load_penguins
+
+    frame = load_penguins()
+    truth = frame["species"].tolist()
+    frame["species"] = half_of(truth)
+    frame.to_csv(folder / "penguins.csv", index=False)
+    return "penguins.csv", "species", truth
+
+
+def census(folder, n=400):
+    """Mixed columns as of a census: numbers, many zeros, categories, a mark for what is missing."""
+    rng = np.random.default_rng(0)
+    rich = rng.random(n) < 0.4
+    columns = {
+        "age": np.where(rich, rng.normal(52, 5, n), rng.normal(29, 5, n)).round().astype(int),
+        "workclass": rng.choice(["Private", "State-gov", "?"], n),
+        "fnlwgt": rng.integers(20_000, 500_000, n),
+        "education-num": np.where(rich, rng.integers(13, 17, n), rng.integers(6, 11, n)),
+        "sex": rng.choice(["Male", "Female"], n),
+        "capital-gain": np.where(rich & (rng.random(n) < 0.3), rng.integers(1000, 99_999, n), 0),
+        "hours-per-week": np.where(rich, rng.integers(42, 60, n), rng.integers(20, 41, n)),
+        "income": half_of(np.where(rich, ">50K", "<=50K")),
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    write_csv(folder / "census.csv", rows)
+    return "census.csv", "income", np.where(rich, ">50K", "<=50K").tolist()
+
+
+OTHERS = {
+    "penguins": penguins,
+    "wine": lambda folder: published(folder, "wine"),
+    "breast_cancer": lambda folder: published(folder, "breast_cancer"),
+    "census": census,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_table_of_others_is_fitted_without_any_option(tmp_path, name):
+    if name == "penguins":
+        pytest.importorskip("palmerpenguins")
+    file, label, truth = OTHERS[name](tmp_path)
+    newfound("fit", file, "--label", label, "--out", "run", cwd=tmp_path)
+    assert known_accuracy(open_run(tmp_path / "run"), truth) >= 0.9
+
+
+@pytest.mark.parametrize(("name", "n_columns"), [("wine", 13), ("breast_cancer", 30)])
+def test_published_tables_need_no_option(tmp_path, name, n_columns):
+    file, label, _ = published(tmp_path, name)
+    dataset = read_dataset(tmp_path / file, label=label)
     assert len(dataset.columns) == n_columns
     assert (dataset.dropped, dataset.flags) == ([], [])
 
 
 def test_mixed_columns_as_of_a_census_need_no_option(tmp_path):
-    rng = np.random.default_rng(0)
-    n = 300
-    columns = {
-        "age": rng.integers(17, 90, n),
-        "workclass": rng.choice(["Private", "State-gov", "?"], n),
-        "fnlwgt": rng.integers(20_000, 500_000, n),
-        "education-num": rng.integers(1, 16, n),
-        "sex": rng.choice(["Male", "Female"], n),
-        "capital-gain": np.where(rng.random(n) < 0.1, rng.integers(1000, 99_999, n), 0),
-        "income": rng.choice(["<=50K", ">50K", ""], n),
-    }
-    write_csv(
-        tmp_path / "census.csv", [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    )
-    dataset = read_dataset(tmp_path / "census.csv", label="income")
+    file, label, _ = census(tmp_path)
+    dataset = read_dataset(tmp_path / file, label=label)
     kinds = {column.name: column.feature_type for column in dataset.columns}
     assert kinds["workclass"] == kinds["sex"] == "categorical"
     assert {kinds[name] for name in ("age", "education-num", "capital-gain")} == {"numeric"}
+    assert dataset.flags == []

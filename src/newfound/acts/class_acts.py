@@ -4,10 +4,9 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from sklearn.utils.validation import check_is_fitted
-
 from newfound.acts.registry import ACTS
 from newfound.fitted import Fitted
+from newfound.fitted_attributes import check_fitted
 
 
 class ClassActs:
@@ -51,7 +50,7 @@ class ClassActs:
         return self._after("discard", class_name=class_name)
 
     def _after(self, act: str, **arguments: Any) -> Self:
-        check_is_fitted(self)
+        check_fitted(self)
         other = copy.copy(self)
         other.fitted_ = ACTS[act].apply(self.fitted_, **arguments)
         return other

@@ -69,7 +69,7 @@ def _check_kind(classes: Classes, name: Any) -> None:
         raise ValueError("Classes that are True and False keep these names. For others, fit with labels of text.")
     expected = "a whole number" if classes.names.dtype.kind == "i" else "text"
     raise ValueError(
-        f"The new name must be {expected}, as all names in classes_ are; got {name!r}. "
+        f"The new name must be {expected}, as the names of all classes are; got {name!r}. "
         f"To use names of another kind, fit with labels of that kind."
     )
 

@@ -20,7 +20,7 @@ def split(fitted: Fitted, class_name: Any) -> Fitted:
     if len(own) < 2:
         raise ValueError(
             f"The class {classes.names[position].item()!r} is a single component of the model and cannot be split. "
-            f"Fit again with a larger n_new, or label some of its rows."
+            f"Fit again for more new classes, or label some of its rows."
         )
     group = classes.component_class.copy()
     group[_part(fitted, own)] = len(classes)

@@ -14,7 +14,7 @@ from newfound.discovery import Discovery, discover
 from newfound.discovery.communities import communities
 from newfound.discovery.resolution import usual_resolution
 from newfound.graph import Graph
-from newfound.initialisation import FeatureSets, Images, Rows, feature_sets
+from newfound.initialisation import FeatureSets, Images, Rows, feature_sets, projected
 from newfound.labels import UNLABELLED, Labels
 
 Discover = Callable[[np.ndarray, int], Discovery]  # from codes of labels and the number of known classes
@@ -36,13 +36,14 @@ class Round(NamedTuple):
 
 
 def take_sample(rows: Rows, labels: Labels, chosen: np.ndarray, settings: Initialisation, seed: int) -> Sample:
-    """The chosen rows; their graph is computed once for all labels that are tried."""
-    some = rows if len(chosen) == len(labels) else take(rows, chosen)
-    space = feature_sets(some, settings, seed)
+    """The chosen rows; their principal components are computed once for all labels that are tried."""
+    some = projected(rows if len(chosen) == len(labels) else take(rows, chosen), settings, seed)
+    no_labels = np.full(len(chosen), UNLABELLED)
 
     def discover_with(codes: np.ndarray, n_known: int) -> Discovery:
-        return discover(some, codes, n_known, settings, seed, space=space)
+        return discover(some, codes, n_known, settings, seed)
 
+    space = feature_sets(some, no_labels, settings, seed)
     return Sample(labels.take(chosen).observed(), discover_with, _space_of(*space, settings, seed))
 
 
@@ -70,7 +71,7 @@ def take(rows: Rows, chosen: np.ndarray) -> Rows:
     """Some of the rows."""
     images = None if rows.images is None else Images(rows.images.pixels[chosen], rows.images.shape)
     latent = None if rows.latent is None else rows.latent[chosen]
-    return Rows(rows.X[chosen], rows.scaling, images, latent)
+    return rows._replace(X=rows.X[chosen], images=images, latent=latent)
 
 
 def hide(sample: Sample, code: int) -> Round:

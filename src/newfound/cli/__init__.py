@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from newfound.cli.act_commands import cut, discard, history, merge, name, split, undo
 from newfound.cli.audit_command import audit
-from newfound.cli.console import FAILED, about_disk
+from newfound.cli.console import FAILED, about_disk, print_anywhere
 from newfound.cli.dataset_commands import datasets_app
 from newfound.cli.experiment_commands import demo, reproduce
 from newfound.cli.export_command import export
@@ -75,6 +75,7 @@ for command in (audit, fit, predict, evaluate, report, info, export, *ON_A_RUN, 
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     """Classifies the classes you labelled and discovers the ones you didn't."""
+    print_anywhere()
     if version:
         from newfound import __version__
 

@@ -10,7 +10,6 @@ from newfound.cli.console import (
     RunArgument,
     clear_errors,
     console_for,
-    keep_compiled_programs,
     print_json,
     status_line,
 )
@@ -94,7 +93,6 @@ def undo(run: RunArgument, as_json: AsJson = False) -> None:
     from newfound.runs import undo as undo_last
 
     with clear_errors(), status_line(console_for(as_json), "writing the run again"):
-        keep_compiled_programs()
         acted = undo_last(open_run(run), write_report)
     show_act(acted, as_json)
 
@@ -129,7 +127,6 @@ def _act(run: Path, act: str, arguments_of: Any, as_json: bool) -> None:
     from newfound.runs import act_on, open_run
 
     with clear_errors(), status_line(console_for(as_json), "writing the run again"):
-        keep_compiled_programs()
         opened = open_run(run)
         acted = act_on(opened, act, arguments_of(opened.model.fitted_.classes), write_report)
     show_act(acted, as_json)

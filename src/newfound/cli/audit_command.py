@@ -13,6 +13,7 @@ from newfound.cli.source_options import (
     Hide,
     Id,
     Ignore,
+    ImageSize,
     Keep,
     Label,
     LabelFile,
@@ -37,6 +38,7 @@ def audit(
     categorical: Categorical = None,
     numeric: Numeric = None,
     features: Features = None,
+    image_size: ImageSize = None,
     hide: Hide = None,
     keep: Keep = None,
     by_group: ByGroup = False,
@@ -52,7 +54,9 @@ def audit(
     """
     console = console_for(as_json)
     with clear_errors():
-        columns = ColumnOptions(label, id, ignore, labels, categorical, numeric, features=features)
+        columns = ColumnOptions(
+            label, id, ignore, labels, categorical, numeric, features=features, image_size=image_size
+        )
         dataset = read_source(console_for(as_json=True), source, columns)
         observed = observed_labels(dataset, Masking(hide, keep, by_group, seed))
         found = _audit(dataset, dataset.labels if observed is None else observed, seed)

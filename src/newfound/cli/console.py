@@ -1,8 +1,10 @@
 """What the commands share: where they print, what they do with errors, options that several of them have."""
 
 import errno
+import io
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from newfound.errors import one_line
 from newfound.interrupts import INTERRUPTED, ending_in_order
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from newfound.auditing import Audit
     from newfound.runs import Listener
@@ -36,7 +40,7 @@ def clear_errors() -> Iterator[None]:
         with ending_in_order():
             yield
     except (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        _end(BAD_INPUT, as_options(str(error)))
+        _end(BAD_INPUT, as_options(one_line(str(error))))
     except OSError as error:
         _end(FAILED, about_disk(error))
     except (MemoryError, RuntimeError) as error:
@@ -59,16 +63,30 @@ def about_disk(error: OSError) -> str:
     return f"{error.strerror or error}{where}.{then}"
 
 
+AS_OPTIONS = {  # what Python says, and what the command line has for it
+    r"`(label|labels|id|ignore|categorical|numeric|group|features)`": r"--\1",
+    r"`image_size`": "--image-size",
+    r"\bn_new = '?(\w+)'?": r"--n-new \1",
+    r"^n_new\b": "N_NEW",  # of `newfound cut`
+    r"\binto='?([^']*)'?\.$": r"--into \1.",
+    r"^abstain\b": "--abstain",
+    r"\bknown_only\b": "--known-only",
+    r"\bnew_threshold\b": "--new-threshold",
+}
+
+
 def as_options(sentence: str) -> str:
     """The same sentence with the command line's options in place of Python's parameters: --ignore for `ignore`."""
-    return re.sub(r"`(label|labels|id|ignore|categorical|numeric|group|features)`", r"--\1", sentence)
+    for pattern, option in AS_OPTIONS.items():
+        sentence = re.sub(pattern, option, sentence)
+    return sentence
 
 
 def console_for(as_json: bool) -> "Console":
     """Where a person reads: standard output, or standard error while a machine reads the other."""
     from rich.console import Console
 
-    return Console(stderr=as_json, highlight=False)
+    return Console(stderr=as_json, highlight=False, markup=False, emoji=False)
 
 
 def print_json(content: Any) -> None:
@@ -88,8 +106,22 @@ def print_audit(console: "Console", found: "Audit", style: str = "bold") -> None
 @contextmanager
 def status_line(console: "Console", first: str) -> Iterator[Callable[[str], None]]:
     """A line that says what is being done, on a terminal."""
-    with console.status(first) as status:
-        yield status.update
+    with console.status(plain(first)) as status:
+        yield lambda text: status.update(plain(text))
+
+
+def plain(text: str) -> "Text":
+    """Text as it is: a status line would take [brackets] in the name of a file for a style."""
+    from rich.text import Text
+
+    return Text(text)
+
+
+def print_anywhere() -> None:
+    """A terminal that has no letter for something shows its number, and nothing fails."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def listener_on(console: "Console") -> "Listener":

@@ -105,7 +105,8 @@ def demo(
     console = console_for(False)
     console.print(
         "1,347 handwritten digits. Of the digits 0 to 4, one label in five is kept; of 5 to 9, [bold]none[/bold]. "
-        "Can a model classify the first, find how many others there are, and discover them?\n"
+        "Can a model classify the first, find how many others there are, and discover them?\n",
+        markup=True,
     )
     keep_compiled_programs()
     with clear_errors():

@@ -17,6 +17,7 @@ from newfound.cli.source_options import (
     Hide,
     Id,
     Ignore,
+    ImageSize,
     Keep,
     Label,
     LabelFile,
@@ -67,6 +68,7 @@ def fit(
     categorical: Categorical = None,
     numeric: Numeric = None,
     features: Features = None,
+    image_size: ImageSize = None,
     group: Group = None,
     n_new: NNew = "auto",
     model: Model = "gmdgm",
@@ -118,7 +120,9 @@ def _from_options(console: "Console", out: Path, given: dict[str, Any], resumed:
     if o.source is None:
         raise ValueError("Missing argument SOURCE: name a table, NumPy file, folder of images or data set.")
     _check(out, o.replace, o.model, o.likelihood)
-    columns = ColumnOptions(o.label, o.id, o.ignore, o.labels, o.categorical, o.numeric, o.group, o.features)
+    columns = ColumnOptions(
+        o.label, o.id, o.ignore, o.labels, o.categorical, o.numeric, o.group, o.features, o.image_size
+    )
     settings = _settings(o.n_new, o.epochs, o.n_init, o.seed, o.likelihood, o.min_std)
     dataset = read_source(console, o.source, columns)
     beside: dict[str, Any] = {

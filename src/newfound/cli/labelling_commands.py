@@ -46,7 +46,6 @@ def suggest(
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "looking for rows that would tell most"):
-        keep_compiled_programs()
         check_paths(out, label_studio, replace=replace)
         found = _suggested(console, run, rows, out, label_studio)
     if as_json:
@@ -70,7 +69,6 @@ def label(
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "writing the run again"):
-        keep_compiled_programs()
         opened = open_run(run)
         given = read_given(opened, labels)
         if not given.given and not given.corrections:
@@ -131,8 +129,6 @@ def _suggested(console: "Console", run: Path, n: int, out: Path, label_studio: P
 
 
 def _show(console: "Console", run: "Run", suggestions: "Suggestions") -> None:
-    from rich.markup import escape
-
     from newfound.wording import count, percent
 
     table = table_with("row", "class now", "prob.", "why", right=["prob."])
@@ -140,7 +136,7 @@ def _show(console: "Console", run: "Run", suggestions: "Suggestions") -> None:
     for i, s in enumerate(suggestions):
         if i < N_SHOWN:
             cells = (str(row_ids[s.row]), str(s.class_name), percent(s.probability), s.reason)
-            table.add_row(*map(escape, cells))
+            table.add_row(*cells)
     console.print(table)
     if len(suggestions) > N_SHOWN:
         console.print(f"and {count(len(suggestions) - N_SHOWN, 'row')} more", soft_wrap=True)

@@ -10,7 +10,6 @@ from newfound.cli.console import (
     RunArgument,
     clear_errors,
     console_for,
-    keep_compiled_programs,
     listener_on,
     print_json,
     status_line,
@@ -43,6 +42,10 @@ def predict(
     new_threshold: Annotated[
         float | None, typer.Option(help="Call a row new where P(new) is above this, 0 to 1.")
     ] = None,
+    for_spreadsheets: Annotated[
+        bool,
+        typer.Option("--for-spreadsheets", help="Put an apostrophe before text that a spreadsheet would compute."),
+    ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write over a file that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -56,10 +59,10 @@ def predict(
     console = console_for(as_json)
     with clear_errors(), status_line(console, "reading") as show:
         opened = open_run(run)
-        keep_compiled_programs()
         decision = Decision(abstain, known_only, new_threshold)
-        wanted = Wanted(only_new, [name.strip() for names in columns or [] for name in names.split(",")])
-        options = {"replace": replace, "note": listener_on(console).note}
+        chosen = [name.strip() for names in columns or [] for name in names.split(",")]
+        wanted = Wanted(only_new, chosen, for_spreadsheets)
+        options: dict[str, Any] = {"replace": replace, "note": listener_on(console).note}
         n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision, wanted, features, **options)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})
@@ -83,7 +86,6 @@ def evaluate(
     console = console_for(as_json)
     with clear_errors(), status_line(console, "predicting"):
         opened = open_run(run)
-        keep_compiled_programs()
         evaluation = evaluate_file(opened, source, label, features)
         matches = which_is_which(evaluation, opened.class_map)
     if as_json:

@@ -101,7 +101,7 @@ def print_summary(console: "Console", run: "Run") -> None:
 
 def _class_table(classes: "list[ClassSummary]") -> "Table":
     """A line for each class; labels that are missing, where there are new classes and some labels."""
-    from rich.markup import escape
+    from rich.text import Text
 
     from newfound.runs.discovered import chance
     from newfound.wording import percent
@@ -111,10 +111,10 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
     right = ("rows", "predicted", "labels", *missing, "mean\nprob.")
     table = table_with("class", "", *right, right=right)
     for c in classes:
-        kind = "[red]new[/red]" if c.is_new else "known"
+        kind = Text("new", style="red") if c.is_new else "known"
         expected = (f"{c.evidence['labels_expected']:.0f}", chance(c.evidence)) if c.evidence else ("",) * len(missing)
         sizes = (f"{n:,}" for n in (c.n_discovered, c.n_rows, c.n_observed))
-        table.add_row(escape(c.name), kind, *sizes, *expected, percent(c.confidence))
+        table.add_row(c.name, kind, *sizes, *expected, percent(c.confidence))
     return table
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from newfound.cli.console import as_options
+from newfound.cli.console import as_options, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +27,10 @@ Numeric = Annotated[
 Features = Annotated[
     str | None, typer.Option(help="A .npy or .npz file with a row of numbers for each row of the table: embeddings.")
 ]
+ImageSize = Annotated[
+    int | None,
+    typer.Option(min=1, max=4096, help="Scale larger images to so many pixels on the longer side (else 128)."),
+]
 Hide = Annotated[str | None, typer.Option(help="Hide all labels of these classes: 5-9 or cat,dog.")]
 Keep = Annotated[
     str | None, typer.Option(help="Keep only this share (20%) or number (10) of the labels of each class.")
@@ -46,6 +50,7 @@ class ColumnOptions(NamedTuple):
     numeric: list[str] | None = None
     group: str | None = None
     features: str | None = None
+    image_size: int | None = None
 
 
 def read_source(console: "Console", source: str, columns: ColumnOptions) -> "Dataset":
@@ -53,7 +58,7 @@ def read_source(console: "Console", source: str, columns: ColumnOptions) -> "Dat
     from newfound.data import read_dataset
 
     given = {name: value for name, value in columns._asdict().items() if value}
-    with console.status(f"reading {source} …"):
+    with console.status(plain(f"reading {source} …")):
         dataset = read_dataset(source, **given)
     dataset = replace(dataset, log=[*map(as_options, dataset.log)], flags=[*map(as_options, dataset.flags)])
     for sentence in dataset.log:

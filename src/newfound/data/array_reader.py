@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
-from zipfile import BadZipFile
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from newfound.data.columns import infer_number
 from newfound.data.dataset import Dataset, align
 from newfound.data.encoding import fill_missing
 from newfound.data.file_labels import labels_of_array
+from newfound.data.numpy_files import load_numpy
 from newfound.data.schema import Column, Schema, pixel_names
 from newfound.errors import DataError
 from newfound.wording import count, quoted_list
@@ -25,7 +25,7 @@ NUMPY_SUFFIXES = (".npz", ".npy")
 def read_numpy_file(path: str | PathLike, labels: Any = None, schema: Schema | None = None) -> Dataset:
     """A .npy file of X, or an .npz file of X and, if there are any, y, feature_names and row_ids."""
     path = Path(path)
-    loaded = _load(path)
+    loaded = load_numpy(path)
     arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else loaded
     if "X" not in arrays:
         raise DataError(
@@ -40,7 +40,7 @@ def load_labels(labels: Any) -> Any:
     """y itself, or y from the .npy file that `labels` names."""
     if not isinstance(labels, str | PathLike):
         return labels
-    loaded = _load(Path(labels))
+    loaded = load_numpy(Path(labels))
     if not isinstance(loaded, np.ndarray):
         raise DataError(f"{Path(labels).name!r} must hold one array, got {quoted_list(loaded)}. Write it with np.save.")
     return loaded
@@ -50,7 +50,7 @@ def load_features(features: Any) -> np.ndarray:
     """A matrix with a row of numbers for each row of a table: itself, or from a .npy or .npz file, mapped to memory."""
     matrix = features
     if isinstance(features, str | PathLike):
-        loaded = _load(Path(features), mmap_mode="r")
+        loaded = load_numpy(Path(features), is_mapped=True)
         matrix = loaded if isinstance(loaded, np.ndarray) else _only_array(loaded, Path(features))
     matrix = np.asanyarray(matrix)
     if matrix.dtype.kind not in "biuf" or matrix.ndim != 2 or matrix.size == 0:
@@ -65,27 +65,6 @@ def _only_array(arrays: dict[str, np.ndarray], path: Path) -> np.ndarray:
     if len(arrays) != 1 and "X" not in arrays:
         raise DataError(f"{path.name!r} must hold one array, or one named 'X', got {quoted_list(arrays)}.")
     return arrays.get("X", next(iter(arrays.values())))
-
-
-def _load(path: Path, mmap_mode: Literal["r"] | None = None) -> Any:
-    if not path.is_file():
-        raise DataError(f"There is no file {str(path)!r}. Check the path.")
-    try:
-        loaded = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            return {name: loaded[name] for name in loaded.files}
-    except (ValueError, OSError, EOFError, BadZipFile, KeyError) as error:
-        if "pickle" in str(error).lower() and path.stat().st_size:
-            raise DataError(
-                f"{path.name!r} holds Python objects or is not a NumPy file, and newfound does not unpickle. "
-                f"Save plain numbers or strings with np.save or np.savez."
-            ) from None
-        raise DataError(
-            f"{path.name!r} is not a complete NumPy file ({str(error).rstrip('.')}). Copy it again, or write it again "
-            f"with np.save or np.savez."
-        ) from None
 
 
 def read_array(

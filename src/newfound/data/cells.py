@@ -44,12 +44,20 @@ def text(cells: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    words = trimmed(cells)
+    is_missing = pc.is_in(words, value_set=pa.array(MISSING, pa.large_string()))
+    return pc.if_else(is_missing, pa.scalar(None, pa.large_string()), words)
+
+
+def trimmed(cells: Any) -> Any:
+    """As `text`, with the marks for missing cells left as they are written."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     words = pc.utf8_trim_whitespace(cells.cast(pa.large_string()))
-    words = pc.replace_substring_regex(words, WHOLE_WITH_ZEROS, r"\1")
-    is_missing = pc.is_in(words, value_set=pa.array(MISSING, pa.large_string()))
-    return pc.if_else(is_missing, pa.scalar(None, pa.large_string()), words)
+    return pc.replace_substring_regex(words, WHOLE_WITH_ZEROS, r"\1")
 
 
 def numbers(cells: Any, name: str, first_row: int = 0) -> np.ndarray:

@@ -7,13 +7,13 @@ import numpy as np
 
 from newfound.data.schema import Column
 from newfound.labels import UNLABELLED, Labels
-from newfound.wording import and_list, quoted_list
+from newfound.wording import quoted_list
 
 NEARLY_SAME = 0.999  # correlation
 MAX_COLUMNS = 300  # that are compared in pairs
 MAX_ROWS = 5000  # by which they are compared
 MIN_PER_VALUE = 5  # labelled rows, on average, for a value that only one class has not to be a chance
-MAX_PAIRS = 5  # that are told
+MAX_GROUPS = 5  # that are told
 
 
 def about_relations(columns: Sequence[Column], X: np.ndarray) -> list[str]:
@@ -22,10 +22,21 @@ def about_relations(columns: Sequence[Column], X: np.ndarray) -> list[str]:
     pairs = _same_numbers(columns, X) + _same_categories(columns, X)
     sentences = [f"The same value in every row, so of no use: {quoted_list(constant)}."] if constant else []
     if pairs:
-        told = and_list(f"{a!r} and {b!r}" for a, b in pairs[:MAX_PAIRS])
-        more = f", and {len(pairs) - MAX_PAIRS} pairs more" if len(pairs) > MAX_PAIRS else ""
-        sentences.append(f"Nearly the same, and used twice unless you name one in `ignore`: {told}{more}.")
+        groups = [quoted_list(group) for group in _joined(pairs)]
+        more = [f"{len(groups) - MAX_GROUPS:,} more such groups"] if len(groups) > MAX_GROUPS else []
+        told = "; ".join([*groups[:MAX_GROUPS], *more])
+        sentences.append(f"Nearly the same, and used each unless you name all but one in `ignore`: {told}.")
     return sentences
+
+
+def _joined(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """Groups of names that pairs lead from one to the next."""
+    groups: list[list[str]] = []
+    for pair in pairs:
+        touched = [group for group in groups if not set(pair).isdisjoint(group)]
+        groups = [group for group in groups if group not in touched]
+        groups.append(list(dict.fromkeys(name for names in (*touched, pair) for name in names)))
+    return groups
 
 
 def label_in_other_words(columns: Sequence[Column], X: np.ndarray, labels: Labels) -> list[str]:

@@ -36,6 +36,7 @@ MAX_CATEGORIES = 50
 MOSTLY = 0.9  # of a column's texts that are numbers or dates, for the others to be taken as missing
 NEARLY_ALL = 0.9  # of a column's texts that are different, for it to tell rows apart and nothing else
 MIN_WORDS = 3.0  # on average, in free text
+LIST_AS_TEXT = r"^\s*\[[-+\d.,;eE\s]*\d[-+\d.,;eE\s]*\]\s*$"
 N_FIRST = 1000  # cells that are looked at before all of them are
 
 
@@ -145,6 +146,8 @@ def _first(words: Any) -> Any:
 def _why_not_categorical(words: Any, n_different: int, n_filled: int) -> str:
     import pyarrow.compute as pc
 
+    if bool(pc.all(pc.match_substring_regex(_first(words), LIST_AS_TEXT)).as_py()):
+        return "lists as text"
     if 2 * count_numbers(words) >= n_filled:
         return "numbers and text"
     if _has_several_units(find_format(words), words):

@@ -19,6 +19,7 @@ from newfound.wording import quoted_list
 BLOCK = 1 << 20  # bytes Arrow parses at a time; larger ones are slower and take more memory,
 ROWS_IN_BLOCK = 32  # but a row must fit: wide tables, by the length of their header, get blocks of at least so many
 READ_ERRORS = (csv.Error, EOFError, OSError, zlib.error)  # of the file, or of the gzip around it
+LONGEST_LINE = 1 << 26  # characters of a header; a file without line breaks is not read whole to find it
 DELIMITERS = (",", "\t", ";", "|")
 
 
@@ -41,27 +42,32 @@ class CSVFormat(TableFormat):
         from pyarrow import csv as arrow_csv
 
         try:
-            table = arrow_csv.read_csv(path, **self._options(path, selection))
+            table = arrow_csv.read_csv(_arrow_source(path), **self._options(path, selection))
         except (pa.ArrowInvalid, OSError) as error:
             raise self._diagnosis(path, selection.numbers, error) from None
         if any(pa.types.is_binary(column.type) for column in table.columns):  # Arrow's type for text it cannot decode
             raise self._diagnosis(path, selection.numbers, "text that is not UTF-8")
-        return table
+        return _with_nulls(table, selection) if selection.marked else table
 
     def batches(self, path: Path, selection: ColumnSelection, rows: int) -> Iterator[Any]:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         try:
-            with arrow_csv.open_csv(path, **self._options(path, selection)) as reader:
+            with arrow_csv.open_csv(_arrow_source(path), **self._options(path, selection)) as reader:
                 yield from reader
         except (pa.ArrowInvalid, OSError) as error:
             raise self._diagnosis(path, selection.numbers, error) from None
 
     def _header(self, path: Path) -> list[str]:
         delimiter = self.delimiter_of(path)
-        with _open(path) as file:
-            return next(row for row in csv.reader(file, delimiter=delimiter) if row)
+        try:
+            with _open(path) as file:
+                return next(row for row in csv.reader(file, delimiter=delimiter) if row)
+        except UnicodeDecodeError as problem:
+            raise _wrong_encoding(path, problem) from None
+        except READ_ERRORS as problem:
+            raise DataError(f"The header of {path.name!r} cannot be read ({problem}). Save it again as CSV.") from None
 
     def delimiter_of(self, path: Path) -> str:
         unquoted = re.sub(r'"[^"]*"', "", _first_line(path))
@@ -81,7 +87,7 @@ class CSVFormat(TableFormat):
                 column_types={in_file[name]: arrow_type for name, arrow_type in types.items()},
                 include_columns=written,
                 null_values=list(MISSING),
-                strings_can_be_null=True,
+                strings_can_be_null=not selection.marked,  # else `_with_nulls` does it, for all but these
             ),
         }
 
@@ -137,7 +143,7 @@ def _first_line(path: Path) -> str:
     """The first line that is not blank."""
     try:
         with _open(path) as file:
-            line = next((line for line in file if line.strip()), None)
+            line = next((line for line in iter(lambda: file.readline(LONGEST_LINE), "") if line.strip()), None)
     except UnicodeDecodeError as problem:
         raise _wrong_encoding(path, problem) from None
     except READ_ERRORS as problem:
@@ -148,8 +154,11 @@ def _first_line(path: Path) -> str:
 
 
 def _wrong_encoding(path: Path, problem: UnicodeDecodeError) -> DataError:
-    with _open(path, "latin-1") as file:  # decodes anything
-        n, line = next((i, line) for i, line in enumerate(file, 1) if not _is_utf8(line))
+    try:
+        with _open(path, "latin-1") as file:  # decodes anything
+            n, line = next((i, line) for i, line in enumerate(file, 1) if not _is_utf8(line))
+    except (*READ_ERRORS, StopIteration):
+        return DataError(f"{path.name!r} is not UTF-8 text, and cut short or damaged. Copy or download it again.")
     return DataError(
         f"{path.name!r} is not UTF-8 text: line {n:,} holds the byte 0x{problem.object[problem.start]:02x} "
         f'({line.strip()[:40]!r} if it is Latin-1). Save the file again as UTF-8 (spreadsheets call it "CSV UTF-8").'
@@ -164,7 +173,29 @@ def _is_utf8(line: str) -> bool:
     return True
 
 
+def _with_nulls(table: Any, selection: ColumnSelection) -> Any:
+    """Missing cells as nulls, as Arrow would have made them, but for the columns whose marks are to be told."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    marks = pa.array(MISSING, pa.string())
+    for i, name in enumerate(selection.names):
+        cells = table.column(i)
+        if name not in selection.marked and pa.types.is_string(cells.type):
+            cells = pc.if_else(pc.is_in(cells, value_set=marks), pa.scalar(None, cells.type), cells)
+            table = table.set_column(i, table.schema.names[i], cells)
+    return table
+
+
+def _arrow_source(path: Path) -> Any:
+    """Arrow unzips by the file's name, and knows .gz but not .GZ."""
+    import pyarrow as pa
+
+    is_unknown = path.suffix != ".gz" and path.suffix.lower() == ".gz"
+    return pa.input_stream(str(path), compression="gzip") if is_unknown else path
+
+
 def _open(path: Path, encoding: str = "utf-8-sig") -> TextIO:
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         return gzip.open(path, "rt", encoding=encoding, newline="")
     return open(path, encoding=encoding, newline="")

@@ -29,6 +29,7 @@ class Dataset:
     id_column: str | None = None  # of its id column,
     group_column: str | None = None  # of the column that groups come from,
     dropped: list[str] = field(default_factory=list)  # and of those that are not in X
+    image_size: int | None = None  # to which larger images were scaled down
     source: Any = None  # the table as it was opened, in which the user's own columns are
 
     def __len__(self) -> int:
@@ -45,6 +46,7 @@ class Dataset:
             dropped=tuple(self.dropped),
             image_shape=self.image_shape,
             dtype=str(self.X.dtype),
+            image_size=self.image_size,
         )
 
     def take(self, rows: np.ndarray) -> "Dataset":

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from newfound.data.table_format import ColumnSelection, TableFormat, opened_by_arrow
+from newfound.data.table_format import ColumnSelection, TableFormat, opened_by_arrow, validated
 
 
 class FeatherFormat(TableFormat):
@@ -23,7 +23,7 @@ class FeatherFormat(TableFormat):
         from pyarrow import ipc
 
         with opened_by_arrow(path, self.name) as file:
-            table = ipc.open_file(file).read_all()
+            table = validated(ipc.open_file(file).read_all())
             return table.select(selection.as_written(table.schema.names))
 
     def batches(self, path: Path, selection: ColumnSelection, rows: int) -> Iterator[Any]:
@@ -32,4 +32,4 @@ class FeatherFormat(TableFormat):
         with opened_by_arrow(path, self.name) as file:
             reader = ipc.open_file(file)
             written = selection.as_written(reader.schema.names)
-            yield from (reader.get_batch(i).select(written) for i in range(reader.num_record_batches))
+            yield from (validated(reader.get_batch(i)).select(written) for i in range(reader.num_record_batches))

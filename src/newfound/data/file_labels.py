@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from newfound.data.cells import NUMBER, text
+from newfound.data.cells import NUMBER, cell_type, trimmed
 from newfound.errors import DataError
-from newfound.labels import Labels
+from newfound.labels import MISSING, Labels
 
 
 def labels_of_column(cells: Any, name: str, declared: Sequence[str] = ()) -> Labels:
     """Labels of an Arrow column; declared classes keep their place, others follow them."""
     encoded = _encoded(cells, name)
-    values = text(encoded.dictionary).to_pylist()  # a million rows have few distinct values
-    _check_no_fractions([value for value in values if value is not None], name)
+    values = trimmed(encoded.dictionary).to_pylist()  # a million rows have few distinct values
+    _check_no_fractions([value for value in values if value is not None and value not in MISSING], name)
     return Labels.of_distinct(values, encoded.indices.to_numpy(), declared)
 
 
@@ -51,12 +51,11 @@ def _encoded(cells: Any, name: str) -> Any:
     import pyarrow as pa
 
     plain = cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
-    try:
-        return plain.dictionary_encode("encode").combine_chunks()
-    except pa.ArrowNotImplementedError:
+    if cell_type(plain.type) not in ("number", "boolean", "text", "null", "time"):
         raise DataError(
             f"The labels in {name!r} are values of type {cells.type}; expected integers or text. Name another column."
-        ) from None
+        )
+    return plain.dictionary_encode("encode").combine_chunks()
 
 
 def _check_no_fractions(names: Sequence[str], name: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from newfound.data import preprocessing_log
 from newfound.data.dataset import Dataset
 from newfound.data.file_labels import check_one_for_each_row, labels_of_array
+from newfound.data.limits import DEFLATE, check_memory
 from newfound.data.schema import pixel_names
 from newfound.errors import DataError
 from newfound.labels import Labels
@@ -36,8 +37,9 @@ def read_idx(path: str | PathLike) -> np.ndarray:
         with open_unzipped(path) as file:
             dtype, shape = _read_header(file, path)
             expected = math.prod(shape) * dtype.itemsize
+            check_memory(min(expected, DEFLATE * path.stat().st_size), repr(path.name))
             content = _read_at_most(file, expected + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (EOFError, OSError, zlib.error) as error:
         raise DataError(f"{path.name!r} is cut short or damaged ({error}). {REMEDY}") from None
     if len(content) != expected:
         got = f"{len(content):,}" if len(content) < expected else "more"

@@ -1,10 +1,17 @@
-"""A folder of images, all of one size: labels from its sub-folders, or from a table of files and labels."""
+"""A folder of images, all of one size: labels from its sub-folders, or from a table of files and labels.
 
+Images larger than `image_size` are scaled down, and the log says so: each pixel becomes a column.
+"""
+
+import math
+import os
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -13,11 +20,13 @@ from newfound.data.cells import text
 from newfound.data.dataset import Dataset, align
 from newfound.data.file_labels import labels_of_array
 from newfound.data.formats import is_table
+from newfound.data.limits import check_memory, is_text
 from newfound.data.schema import Schema, pixel_names
 from newfound.data.table_format import ColumnSelection
 from newfound.data.table_sources import TableFile, check_column
 from newfound.errors import DataError
 from newfound.labels import Labels
+from newfound.parameters import Number
 from newfound.wording import count, quoted_list
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
@@ -26,7 +35,31 @@ LABELS_FILE = "labels.csv"
 GREY, COLOUR = ("1", "L"), ("RGB", "RGBA", "P", "PA", "LA", "CMYK", "YCbCr", "HSV", "LAB")
 
 
-def read_images(folder: str | PathLike, labels: str | PathLike | None = None, schema: Schema | None = None) -> Dataset:
+SCALED = "Larger images were scaled down to {size} pixels on the longer side; `image_size` sets another number."
+IMAGE_SIZE = 128  # most pixels of the longer side, where nothing else is asked
+MOST_PIXELS = 1 << 26  # of a file that is opened at all: a few bytes can announce any number
+MOST_FOLDERS = 64  # one within the other
+
+
+class Shape(NamedTuple):
+    """What all images of a folder become."""
+
+    height: int
+    width: int
+    has_colour: bool
+    is_scaled: bool = False
+
+    @property
+    def of_array(self) -> tuple[int, ...]:
+        return (self.height, self.width, 3) if self.has_colour else (self.height, self.width)
+
+
+def read_images(
+    folder: str | PathLike,
+    labels: str | PathLike | None = None,
+    schema: Schema | None = None,
+    image_size: int | None = None,
+) -> Dataset:
     """A Dataset of bytes, one row for each image; its path inside the folder is its id."""
     folder = Path(folder)
     paths, n_other = find_images(folder)
@@ -37,18 +70,20 @@ def read_images(folder: str | PathLike, labels: str | PathLike | None = None, sc
     else:
         found, label_column, source = _labels_from_folders(names), "folder", "the sub-folders"
     own_label = label_column if found.n_labelled else None
-    shape = _one_shape(paths, folder, schema)
-    mode = "greyscale" if len(shape) == 2 else "RGB"
+    made = _one_shape(paths, folder, schema, image_size)
+    shape, mode = made.of_array, "RGB" if made.has_colour else "greyscale"
     dataset = Dataset(
-        X=_pixels(paths, shape),
+        X=_pixels(paths, made),
         labels=found,
         feature_names=pixel_names(shape),
         row_ids=np.array(names, dtype=str),
         kind="images",
         image_shape=shape,
+        image_size=max(shape[:2]) if made.is_scaled else None,
         label_column=own_label,
         log=[
             f"Read {count(len(names), 'image')} of {shape[1]} × {shape[0]} pixels (width × height) as {mode}.",
+            *([SCALED.format(size=max(shape[:2]))] if made.is_scaled else []),
             *preprocessing_log.about_labels(own_label, found, source),
             *([f"Skipped {count(n_other, 'file that is not an image', 'files that are not images')}."] * (n_other > 0)),
         ],
@@ -58,8 +93,10 @@ def read_images(folder: str | PathLike, labels: str | PathLike | None = None, sc
 
 def find_images(folder: Path) -> tuple[list[Path], int]:
     """The images in the folder and below, in the order of their names, and how many other files there are."""
-    visible = [p for p in sorted(folder.rglob("*")) if not any(s.startswith(".") for s in p.relative_to(folder).parts)]
-    files = [path for path in visible if path.is_file() and path.name != LABELS_FILE]
+    files = [path for path in sorted(_visible_files(folder)) if path.name != LABELS_FILE]
+    unwritable = next((path for path in files if not is_text(path.name)), None)
+    if unwritable is not None:
+        raise DataError(f"The file name {unwritable.name!a} is not UTF-8 text. Give the file another name.")
     images = [path for path in files if path.suffix.lower() in IMAGE_SUFFIXES]
     if not images:
         raise DataError(
@@ -68,6 +105,20 @@ def find_images(folder: Path) -> tuple[list[Path], int]:
             f"labels."
         )
     return images, len(files) - len(images)
+
+
+def _visible_files(folder: Path) -> Iterator[Path]:
+    """Files in the folder and below, also where a link leads to a folder; not through links that lead in a circle."""
+    for place, folders, names in os.walk(folder, followlinks=True):
+        depth = len(Path(place).relative_to(folder).parts)
+        folders[:] = [name for name in folders if not name.startswith(".") and depth < MOST_FOLDERS]
+        folders[:] = [name for name in folders if not _leads_back(Path(place) / name)]
+        paths = (Path(place) / name for name in names if not name.startswith("."))
+        yield from (path for path in paths if path.is_file())
+
+
+def _leads_back(folder: Path) -> bool:
+    return folder.is_symlink() and folder.resolve() in (folder.parent.resolve(), *folder.parent.resolve().parents)
 
 
 def _labels_from_folders(names: Sequence[str]) -> Labels:
@@ -99,47 +150,89 @@ def _labels_from_file(names: Sequence[str], path: Path) -> Labels:
     return labels_of_array([pairs.get(name) for name in names], len(names), "label")
 
 
-def _one_shape(paths: Sequence[Path], folder: Path, schema: Schema | None) -> tuple[int, ...]:
-    """Height and width that all images share, and 3 where any of them has colours."""
-    first, has_colour = paths[0], schema is not None and len(schema.image_shape or ()) == 3
-    width, height = _size_and_mode(first)[0]
+def _one_shape(paths: Sequence[Path], folder: Path, schema: Schema | None, image_size: int | None) -> Shape:
+    """Height and width that all images have once they are scaled, and colours where any of them has some."""
+    at_most = _checked_size(image_size) if schema is None else schema.image_size or MOST_PIXELS
+    has_colour, is_scaled = schema is not None and len(schema.image_shape or ()) == 3, False
+    first, first_size = paths[0], _size_and_mode(paths[0])[0]
+    width, height = _scaled(first_size, at_most)
     for path in paths:
         size, mode = _size_and_mode(path)
-        if size != (width, height):
+        if _scaled(size, at_most) != (width, height):
             raise DataError(
-                f"Images must all be of one size: {first.relative_to(folder).as_posix()!r} is {width} × {height}, "
-                f"but {path.relative_to(folder).as_posix()!r} is {size[0]} × {size[1]}. Scale or crop them to one size."
+                f"Images must all be of one size: {first.relative_to(folder).as_posix()!r} is {first_size[0]} × "
+                f"{first_size[1]}, but {path.relative_to(folder).as_posix()!r} is {size[0]} × {size[1]}. Scale or crop "
+                f"them to one size."
             )
         has_colour = has_colour or mode in COLOUR
-    return (height, width, 3) if has_colour else (height, width)
+        is_scaled = is_scaled or size != (width, height)
+    check_memory(len(paths) * width * height * (3 if has_colour else 1), f"The folder {folder.name!r}")
+    return Shape(height, width, has_colour, is_scaled)
+
+
+def _checked_size(image_size: int | None) -> int:
+    rule = Number(1, 4096, whole=True)
+    if image_size is not None and not rule.accepts(image_size):
+        raise DataError(f"`image_size` must be {rule}: pixels of the longer side; got {image_size!r}.")
+    return IMAGE_SIZE if image_size is None else int(image_size)
+
+
+def _scaled(size: tuple[int, int], at_most: int) -> tuple[int, int]:
+    """Width and height, brought down in proportion to at most so many pixels."""
+    longer = max(size)
+    return (
+        size
+        if longer <= at_most
+        else (max(1, round(size[0] * at_most / longer)), max(1, round(size[1] * at_most / longer)))
+    )
 
 
 def _size_and_mode(path: Path) -> tuple[tuple[int, int], str]:
-    from PIL import Image
 
     try:
-        with Image.open(path) as image:  # reads the header only
+        with _opened(path) as image:  # reads the header only
             size, mode = image.size, image.mode
-    except (OSError, Image.DecompressionBombError) as error:
+    except Exception as error:  # whatever a decoder of Pillow's raises for a damaged file, and they are many
         _raise_unreadable(path, error)
+    if size[0] * size[1] > MOST_PIXELS or min(size) < 1:
+        raise DataError(
+            f"{path.name!r} announces {size[0]:,} × {size[1]:,} pixels; expected at most {MOST_PIXELS:,} in all. "
+            f"Save it again in a smaller size, or remove it."
+        )
     if mode not in GREY + COLOUR:
         raise DataError(f"{path.name!r} has more than 8 bits for a pixel (mode {mode}). Save it with 8 bits.")
     return size, mode
 
 
-def _pixels(paths: Sequence[Path], shape: tuple[int, ...]) -> np.ndarray:
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     from PIL import Image
 
-    X = np.empty((len(paths), int(np.prod(shape))), np.uint8)
-    mode = "RGB" if len(shape) == 3 else "L"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Pillow's: sizes are checked here, and what is damaged is refused
+        with Image.open(path) as image:
+            yield image
+
+
+def _pixels(paths: Sequence[Path], shape: Shape) -> np.ndarray:
+    X = np.empty((len(paths), math.prod(shape.of_array)), np.uint8)
     for row, path in zip(X, paths, strict=True):
         try:
-            with Image.open(path) as image:
-                row[:] = np.asarray(image.convert(mode)).ravel()
-        except (OSError, SyntaxError, ValueError) as error:
+            row[:] = _array(path, shape).ravel()
+        except Exception as error:  # as above
             _raise_unreadable(path, error)
     return X
 
 
+def _array(path: Path, shape: Shape) -> np.ndarray:
+    mode, size = "RGB" if shape.has_colour else "L", (shape.width, shape.height)
+    with _opened(path) as image:
+        if image.size == size:
+            return np.asarray(image.convert(mode))
+        image.draft(mode, (2 * size[0], 2 * size[1]))  # JPEG is decoded at a fraction of its size
+        return np.asarray(image.convert(mode).resize(size, reducing_gap=2.0))
+
+
 def _raise_unreadable(path: Path, error: Any) -> NoReturn:
-    raise DataError(f"{path.name!r} cannot be read as an image ({error}). Save it again, or remove it.") from None
+    reason = " ".join(str(error).replace(str(path.parent), "").split())[:200] or type(error).__name__
+    raise DataError(f"{path.name!r} cannot be read as an image ({reason}). Save it again, or remove it.") from None

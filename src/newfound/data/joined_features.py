@@ -43,7 +43,7 @@ class Joined:
 
     def _own(self, selection: ColumnSelection) -> ColumnSelection:
         names = [name for name in selection.names if name != self.name]
-        return ColumnSelection(names, {*selection.text} - {self.name}, selection.numbers)
+        return ColumnSelection(names, {*selection.text} - {self.name}, selection.numbers, selection.marked)
 
     def _with_matrix(self, table: Any, selection: ColumnSelection, first_row: int) -> Any:
         if self.name not in selection.names:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from newfound.data.table_format import ColumnSelection, TableFormat, opened_by_arrow
+from newfound.data.limits import check_memory
+from newfound.data.table_format import ColumnSelection, TableFormat, opened_by_arrow, validated
 
 
 class ParquetFormat(TableFormat):
@@ -23,12 +24,20 @@ class ParquetFormat(TableFormat):
         from pyarrow.parquet import ParquetFile
 
         with opened_by_arrow(path, self.name) as file:
-            table = ParquetFile(file)
-            return table.read(selection.as_written(table.schema_arrow.names))
+            table = ParquetFile(file, page_checksum_verification=True)
+            written = selection.as_written(table.schema_arrow.names)
+            check_memory(_least_bytes(table.metadata, len(written)), repr(path.name))
+            return validated(table.read(written))
 
     def batches(self, path: Path, selection: ColumnSelection, rows: int) -> Iterator[Any]:
         from pyarrow.parquet import ParquetFile
 
         with opened_by_arrow(path, self.name) as file:
-            table = ParquetFile(file)
-            yield from table.iter_batches(batch_size=rows, columns=selection.as_written(table.schema_arrow.names))
+            table = ParquetFile(file, page_checksum_verification=True)
+            written = selection.as_written(table.schema_arrow.names)
+            yield from map(validated, table.iter_batches(batch_size=rows, columns=written))
+
+
+def _least_bytes(metadata: Any, n_columns: int) -> int:
+    """What the rows take that the file announces, were each cell a byte."""
+    return max(0, metadata.num_rows) * n_columns

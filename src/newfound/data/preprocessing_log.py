@@ -25,6 +25,10 @@ WHY_DROPPED = {  # as what, and how to use it all the same
     "several units": ("numbers in different units", "Write them in one unit to use them."),
     "day or month": ("dates with the day or the month first, which cannot be told", "Write them as 2024-12-31."),
     "lists of different lengths": ("lists of different lengths", ""),
+    "lists as text": (
+        "lists of numbers written as text",
+        "To use them, save the table as Parquet, where lists are lists, or join an array by row with `features`.",
+    ),
     "lists of other things": ("lists that do not hold numbers", ""),
     "other types": ("values that are neither numbers, text, dates nor lists", ""),
     "free text": (

@@ -1,5 +1,6 @@
 """One function reads whatever a person has, by path, by name or in memory: `read_dataset`."""
 
+import os
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,7 @@ from newfound.data.decisions import Choice
 from newfound.data.formats import FORMATS, file_suffix, is_table
 from newfound.data.idx_reader import is_idx, read_idx_images
 from newfound.data.image_reader import read_images
+from newfound.data.limits import is_text, memory_told
 from newfound.data.named import load_named
 from newfound.data.schema import Schema
 from newfound.data.table_reader import read_table, read_table_like
@@ -19,6 +21,15 @@ from newfound.errors import DataError
 from newfound.wording import quoted_list
 
 PARTS = ("train", "test")
+IN_A_SPREADSHEET = "Open it in the spreadsheet and save the sheet as CSV."
+NEAR_FORMATS = {  # what to do with files that hold tables, too
+    ".txt": "If it is a table, rename it to .csv (commas, semicolons, bars) or to .tsv (tabs).",
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), IN_A_SPREADSHEET),
+    ".json": "Save it as a table, for example with pandas: read_json(path).to_parquet('t.parquet').",
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), "newfound does not unpickle: save it as Parquet or with np.savez."),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz", ".zst", ".bz2", ".xz"), "Unpack it first."),
+    ".h5ad": "Read it with anndata, and fit it with newfound.anndata.fit.",
+}
 
 
 def read_dataset(
@@ -32,6 +43,7 @@ def read_dataset(
     group: str | None = None,
     numeric: Sequence[str] = (),
     features: Any = None,
+    image_size: int | None = None,
 ) -> Dataset:
     """Read a table, NumPy or IDX file, a folder of images, a data frame, an array, or a published data set by name.
 
@@ -55,7 +67,26 @@ def read_dataset(
         Tables only: columns to read as numbers even where they look like ids, or hold text among the numbers.
     features : path, array or None
         Tables only: a matrix with a row for each row of the table, such as embeddings; one block of numbers more.
+    image_size : int or None
+        Folders of images only: larger ones are scaled down to so many pixels on the longer side; None is 128.
     """
+    with memory_told(_named(source)):
+        return _read(source, label, id, ignore, labels, schema, categorical, group, numeric, features, image_size)
+
+
+def _read(
+    source: Any,
+    label: str | None,
+    id: str | None,
+    ignore: Sequence[str],
+    labels: Any,
+    schema: Schema | None,
+    categorical: Sequence[str],
+    group: str | None,
+    numeric: Sequence[str],
+    features: Any,
+    image_size: int | None,
+) -> Dataset:
     ignore, categorical, numeric = _as_names(ignore), _as_names(categorical), _as_names(numeric)
     if _is_table(source):
         if labels is not None:
@@ -67,9 +98,19 @@ def read_dataset(
     if not isinstance(source, str | PathLike):
         dataset = read_array(source, load_labels(labels), schema=schema)
     else:
-        dataset = _read_path(source, labels, schema)
+        dataset = _read_path(source, labels, schema, image_size)
     _check_group(dataset, group)
     return dataset
+
+
+def _named(source: Any) -> str:
+    """What messages call it; a name that is no text could be written nowhere."""
+    if not isinstance(source, str | PathLike):
+        return "The data"
+    name = Path(source).name
+    if not is_text(os.fspath(source)):
+        raise DataError(f"The path {os.fspath(source)!a} is not UTF-8 text. Give the file or folder another name.")
+    return repr(name)
 
 
 def _check_no_columns(label: str | None, id: str | None, *others: Any) -> None:
@@ -80,10 +121,10 @@ def _check_no_columns(label: str | None, id: str | None, *others: Any) -> None:
         )
 
 
-def _read_path(source: str | PathLike, labels: Any, schema: Schema | None) -> Dataset:
+def _read_path(source: str | PathLike, labels: Any, schema: Schema | None, image_size: int | None) -> Dataset:
     path = Path(source)
     if path.is_dir():
-        return read_images(path, labels, schema)
+        return read_images(path, labels, schema, image_size)
     if path.is_file() and file_suffix(path) in NUMPY_SUFFIXES:
         return read_numpy_file(path, labels, schema)
     dataset = read_idx_images(path, labels) if path.is_file() and is_idx(path) else _read_named(str(source))
@@ -115,9 +156,10 @@ def _is_table(source: Any) -> bool:
 def _raise_unknown(source: str) -> NoReturn:
     suffixes = ", ".join([*FORMATS, *NUMPY_SUFFIXES])
     if Path(source).is_file():
+        remedy = NEAR_FORMATS.get(Path(source).suffix.lower(), "Save the file as one of these.")
         raise DataError(
             f"{Path(source).name!r} is of no format that newfound reads. It reads {suffixes}, IDX files and folders of "
-            f"images. Save the file as one of these (spreadsheets save CSV)."
+            f"images. {remedy}"
         )
     raise DataError(
         f"There is no file, folder or data set named {source!r}. Check the path; the data sets are "

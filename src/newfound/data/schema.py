@@ -1,9 +1,11 @@
 """What is known about the columns of a data set, so that the next file can be read in the same way."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from newfound.checked_json import misfit
 from newfound.errors import DataError
 
 
@@ -12,6 +14,7 @@ def _pair(what: str) -> tuple[str, str]:
 
 
 MISSING_CATEGORY = "(missing)"
+MOST_FEATURES = 100_000_000
 DATE_PARTS = {"days": ("days since {start}",), "weekday": _pair("day of week"), "hour": _pair("hour")}
 
 
@@ -77,6 +80,7 @@ class Schema:
     dropped: tuple[str, ...] = ()  # columns of the source that are not in X
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3)
     dtype: str = "float32"
+    image_size: int | None = None  # to which larger images were scaled down; None where none was larger
 
     @property
     def feature_names(self) -> list[str]:
@@ -99,11 +103,26 @@ class Schema:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Schema":
+        wrong = misfit(stored, cls) or _too_large(stored)
+        if wrong:
+            raise DataError(f"The stored schema of the data is damaged ({wrong}). Fit the model again.")
         try:
             columns = tuple(Column(**{name: _as_tuple(value) for name, value in c.items()}) for c in stored["columns"])
             return cls(**{name: _as_tuple(value) for name, value in stored.items()} | {"columns": columns})
         except (AttributeError, KeyError, TypeError) as error:
             raise DataError(f"The stored schema of the data is damaged ({error!r}). Fit the model again.") from None
+
+
+def _too_large(stored: dict[str, Any]) -> str | None:
+    """Sizes that would fill the memory before anything is read by them."""
+    shape, columns = stored.get("image_shape"), stored["columns"]
+    if shape is not None and (len(shape) not in (2, 3) or min(shape) < 1 or math.prod(shape) > MOST_FEATURES):
+        return f"image_shape is {shape}"
+    if any(not 0 <= column.get("width", 0) <= MOST_FEATURES for column in columns):
+        return "the width of a block is out of bounds"
+    if any({*column.get("parts", ())} - {*DATE_PARTS} for column in columns):
+        return f"parts of dates must be {', '.join(DATE_PARTS)}"
+    return None
 
 
 def pixel_names(shape: Sequence[int]) -> list[str]:

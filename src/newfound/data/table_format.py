@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from newfound.errors import DataError
+from newfound.wording import shortened
 
 
 class ColumnSelection(NamedTuple):
@@ -18,11 +19,16 @@ class ColumnSelection(NamedTuple):
     names: Sequence[str]  # trimmed
     text: Collection[str] = ()
     numbers: Collection[str] = ()
+    marked: Collection[str] = ()  # text in which "NA" and the like stay as they are written, to be told
 
     def as_written(self, written: Sequence[str]) -> list[str]:
         """The selected names as they are written in the file, where they may have spaces around them."""
         by_name = dict(zip(column_names(written), written, strict=True))
-        return [by_name[name] for name in self.names]
+        chosen = [by_name[name] for name in self.names]
+        twice = next((name for name in chosen if written.count(name) > 1), None)
+        if twice is not None:
+            raise DataError(f"More than one column is named {shortened(twice)!r}. Give each a name of its own.")
+        return chosen
 
 
 def column_names(written: Sequence[str]) -> list[str]:
@@ -49,6 +55,22 @@ class TableFormat(ABC):
         """The selected columns as Arrow record batches of any size, best of about `rows` rows."""
 
 
+def validated(table: Any) -> Any:
+    """A table or batch whose every offset and index was looked at: what a file says of its buffers may be wrong."""
+    table.validate(full=True)
+    return without_views(table)
+
+
+def without_views(table: Any) -> Any:
+    """Text as Arrow has long had it: for views of text, which polars makes, it lacks functions."""
+    import pyarrow as pa
+
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    if not any(field.type in plain for field in table.schema):
+        return table
+    return table.cast(pa.schema([field.with_type(plain.get(field.type, field.type)) for field in table.schema]))
+
+
 @contextmanager
 def opened_by_arrow(path: Path, format_name: str) -> Iterator[Any]:
     """A binary file; whatever Arrow finds wrong with it becomes a DataError."""
@@ -57,8 +79,8 @@ def opened_by_arrow(path: Path, format_name: str) -> Iterator[Any]:
     try:
         with pa.OSFile(str(path)) as file:
             yield file
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__
         raise DataError(
             f"{path.name!r} is not a complete {format_name} file: it is cut short, damaged or of another format "
             f"({reason}). Copy or download it again, or save it again."

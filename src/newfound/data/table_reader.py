@@ -43,7 +43,7 @@ def read_table(source: Any, choice: Choice, features: Any = None) -> Dataset:
     index = [name for name in opened.names if PANDAS_INDEX.fullmatch(name)]
     kept = without(opened.names, [*choice.ignore, *index])
     as_text = {*filter(None, (choice.label, choice.id, choice.group)), *choice.categorical}
-    table = opened.read(ColumnSelection(kept, text=as_text))
+    table = opened.read(ColumnSelection(kept, text=as_text, marked={*filter(None, [choice.label])}))
     _check_has_rows(table, opened.where)
     candidates = without(kept, [choice.label, choice.id, choice.group])
     id = choice.id or column_of_row_names(table, candidates, choice)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from newfound.data.formats import format_of
-from newfound.data.table_format import ColumnSelection, column_names
+from newfound.data.table_format import ColumnSelection, column_names, without_views
 from newfound.errors import DataError
 from newfound.wording import did_you_mean, quoted_list
 
@@ -30,6 +30,8 @@ class TableFile:
         if path.stat().st_size == 0:
             raise DataError(f"{self.where} is empty. Give a file with a header and at least one row.")
         self.names = column_names(self.format.column_names(path))
+        if not self.names:
+            raise DataError(f"{self.where} has no columns. Give a table with two or more.")
         check_names(self.names, self.where)
 
     def read(self, selection: ColumnSelection) -> Any:
@@ -64,7 +66,7 @@ class Frame:
 
         positions = [self.names.index(name) for name in selection.names]
         if not self.is_pandas:
-            return self.frame.select(positions).rename_columns(list(selection.names))
+            return without_views(self.frame.select(positions).rename_columns(list(selection.names)))
         part = self.frame.iloc[:, positions].set_axis(list(selection.names), axis=1)
         try:
             return pa.Table.from_pandas(part, preserve_index=False)

@@ -73,9 +73,9 @@ def discover(
     `n_new` is obeyed where it is given. The PU estimate is used unless labels look as if they were not selected at
     random (`uses_pu=None`), always or never. Without it a missing label says nothing: a community is known where labels
     are at least half as dense as in all the data, and new elsewhere. `groups` are the user's own (people, sites), one
-    for each row. `space` is what `feature_sets` gives, for callers who need it more than once.
+    for each row. `space` is what `feature_sets` gives for these rows and labels, where it is there already.
     """
-    features, graph = space or feature_sets(rows, settings, seed)
+    features, graph = space or feature_sets(rows, labels, settings, seed)
     weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
     resolutions: dict[float, float] = {}
     selection = None

@@ -22,7 +22,6 @@ from newfound.discovery.gaussians import (
     e_step,
     evidence_bound,
     iterate,
-    known_only,
     label_counts,
     labelled_only,
     log_joint,
@@ -30,12 +29,12 @@ from newfound.discovery.gaussians import (
     posterior,
     statistics,
 )
+from newfound.discovery.mixture_starts import SHORT, afresh, best_known, parts, places
 from newfound.discovery.new_groups import Evidence
 from newfound.labels import UNLABELLED
 
 MAX_NEW = 20
-SHORT = 6  # iterations, before most starts are given up
-N_STARTS = 3  # that are not
+N_STARTS = 3  # fits that are iterated to the end, of all that were begun
 
 
 class MixtureFit(NamedTuple):
@@ -97,7 +96,7 @@ def fit_mixture(
 
 def _search(table: Table, settings: Initialisation, seed: int) -> list[Fit]:
     """What is found by strict demands, by those of the settings, and by lenient ones."""
-    fit = known_only(table)
+    fit = best_known(table, seed)
     candidates = _candidates(table, fit, settings, seed)
     found = []
     for level in (3, 2, 1):  # each goes on where the one before ended
@@ -133,7 +132,7 @@ def prefers_mixture(points: np.ndarray, settings: Initialisation, fit: MixtureFi
 
 def _of_number(table: Table, n_new: int, settings: Initialisation, seed: int) -> Fit:
     """As many new classes as are asked for, if need be empty ones."""
-    fit = known_only(table)
+    fit = best_known(table, seed)
     if n_new == 0 and table.n_known == 0:
         raise ValueError("There is no class: no label is known and n_new is 0. Ask for one new class or more.")
     while _n_new(table, fit) < n_new:
@@ -160,55 +159,16 @@ def _best(candidates: list[Candidate]) -> Fit:
 def _candidates(table: Table, fit: Fit, settings: Initialisation, seed: int) -> list[Candidate]:
     """Fits with one more new class: begun at every place, the best few of them iterated to the end."""
     started = []
-    for rows in _places(table, fit, seed):
+    for rows in places(table, fit, seed):
         start = np.hstack([fit.responsibilities, np.zeros((len(table.labels), 1))])
         start[rows] = np.eye(start.shape[1])[-1]
         started.append(iterate(table, start, fit.prior, max_iter=SHORT))
+    started += afresh(table, fit.responsibilities.shape[1] + 1, seed)
     started.sort(key=lambda begun: -begun.bound)
     is_other = [i == 0 or abs(started[i - 1].bound - begun.bound) > 0.05 for i, begun in enumerate(started)]
     others = [begun for begun, other in zip(started, is_other, strict=True) if other][:N_STARTS]
     ended = [iterate(table, begun.responsibilities, begun.prior) for begun in others]
     return [Candidate(new, _level(table, fit, new, settings, seed)) for new in ended]
-
-
-def _places(table: Table, fit: Fit, seed: int) -> list[np.ndarray]:
-    """Rows without a label where a new class may begin: parts of a class, of all rows, and what is explained least."""
-    free = np.flatnonzero(table.labels == UNLABELLED)
-    plain = table.Z * table.spread
-    shared = table.Z @ np.linalg.cholesky(np.linalg.inv(fit.prior.covariance))
-    answer = fit.responsibilities[free].argmax(axis=1)
-    n_classes = fit.responsibilities.shape[1]
-    found = _parts(plain, free, n_classes + 1, seed)
-    for y in range(n_classes):
-        for space in (plain, shared):
-            halves = _parts(space, free[answer == y], 2, seed)
-            found += halves if y < table.n_known else halves[:1]
-    for explained, shares in _explained(table, fit):
-        order = free[np.argsort(explained[free], kind="stable")]
-        least = [order[: max(1, int(share * len(order)))] for share in shares]
-        found += [*least, *_parts(plain, least[0], 2, seed)]
-    return [rows for rows in found if len(rows)]
-
-
-def _explained(table: Table, fit: Fit) -> list[tuple[np.ndarray, tuple[float, ...]]]:
-    """How well each row is explained, by the fit and by the labelled rows alone; and shares of rows to begin with."""
-    joint = log_joint(table, statistics(table, fit.responsibilities), fit.prior)
-    found: list[tuple[np.ndarray, tuple[float, ...]]] = [(np.logaddexp.reduce(joint, axis=1), (0.1, 0.25))]
-    if table.n_known:
-        start, prior = labelled_only(table)
-        joint = log_joint(table, statistics(table, start), prior)
-        found.append((np.logaddexp.reduce(joint, axis=1), (0.25, 0.5, 0.75)))
-    return found
-
-
-def _parts(Z: np.ndarray, rows: np.ndarray, n_parts: int, seed: int) -> list[np.ndarray]:
-    """Rows cut by k-means; nothing where they are too few or all alike."""
-    from sklearn.cluster import KMeans
-
-    if len(rows) < 2 * n_parts or len(np.unique(Z[rows].round(9), axis=0)) < n_parts:
-        return []
-    part = KMeans(n_parts, n_init=2, random_state=seed).fit_predict(Z[rows])
-    return [rows[part == i] for i in range(n_parts)]
 
 
 # ---- whether to believe in it ----------------------------------------------------------------------------------------
@@ -219,6 +179,8 @@ def _level(table: Table, old: Fit, new: Fit, settings: Initialisation, seed: int
     p, valley = settings.new_class_p, settings.new_class_valley
     levels = (Demands(0.0, 5 * p, min(1.5 * valley, 1.0)), Demands(3.0, p, valley), Demands(10.0, p / 10, valley / 2))
     gain, lenient = new.bound - old.bound, levels[0]
+    if gain > levels[-1].gain:  # where rows speak so clearly, labels need not: a dozen of them hardly can
+        levels = (lenient, levels[1]._replace(p=lenient.p), levels[-1])
     if gain <= lenient.gain:
         return 0
     n_new = _n_new(table, new)
@@ -315,7 +277,7 @@ def _gain_of_division(table: Table, fit: Fit, y: int, seed: int) -> float:
     gains = [0.0]
     for covariance in (covariances(of, fit.prior)[0], fit.prior.covariance):
         space = np.linalg.cholesky(np.linalg.inv(covariance))
-        for half in _parts(alone.Z @ space, np.arange(len(rows)), 2, seed)[:1]:
+        for half in parts(alone.Z @ space, np.arange(len(rows)), 2, seed)[:1]:
             split = np.eye(2)[np.isin(np.arange(len(rows)), half).astype(int)]
             for _ in range(15):
                 split = e_step(alone, split, statistics(alone, split), fit.prior)

@@ -125,7 +125,7 @@ def fit_method(name: str, task: Task, seed: int, changes: Changes, n_new: Any = 
     if name in UNTRAINED:
         return discover_only(task, seed, changes)
     from newfound.estimator import estimator_of
-    from newfound.training import Termination
+    from newfound.trained import Termination
 
     if n_new is None:
         n_new = "auto" if task.finds_number else task.n_new

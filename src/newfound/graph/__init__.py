@@ -6,8 +6,17 @@ any shape become round and apart (spectral clustering: Ng, Jordan, Weiss 2002); 
 
 from newfound.graph.hog import hog
 from newfound.graph.neighbours import Graph, neighbour_graph
-from newfound.graph.projection import pca_projection
+from newfound.graph.projection import pca_projection, whitened
 from newfound.graph.propagation import propagate
 from newfound.graph.spectral import normalise, spectral_embedding
 
-__all__ = ["Graph", "hog", "neighbour_graph", "normalise", "pca_projection", "propagate", "spectral_embedding"]
+__all__ = [
+    "Graph",
+    "hog",
+    "neighbour_graph",
+    "normalise",
+    "pca_projection",
+    "propagate",
+    "spectral_embedding",
+    "whitened",
+]

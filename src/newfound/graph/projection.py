@@ -6,6 +6,7 @@ import numpy as np
 
 from newfound.batching import in_batches
 from newfound.config import Initialisation
+from newfound.labels import UNLABELLED
 
 
 def pca_projection(
@@ -22,3 +23,31 @@ def pca_projection(
 def sample_rows(n_rows: int, settings: Initialisation, seed: int) -> np.ndarray:
     """The rows that make the graph, in random order."""
     return np.random.default_rng(seed).permutation(n_rows)[: settings.graph_max_rows]
+
+
+def whitened(points: np.ndarray, labels: np.ndarray, settings: Initialisation) -> np.ndarray:
+    """Points in which known classes are rounder: P Σ^-½, with Σ = (1 − w) 1 + w · the covariance within classes / σ².
+
+    Directions in which rows of one class differ much count less for who is near whom: new classes differ within
+    themselves much as known ones do. σ² is the mean variance within classes. Only as many of the leading principal
+    components are whitened as there are labels for, or labelled rows would be drawn to one another.
+    """
+    rows = np.flatnonzero(labels != UNLABELLED)
+    n_dims = min(len(rows) // settings.whitening_labels, points.shape[1])
+    if n_dims == 0 or settings.whitening == 0:
+        return points
+    around = points[rows] - _class_means(points[rows], labels[rows])[labels[rows]]
+    variance = float(np.mean(np.square(around)))
+    if variance == 0:  # no two labelled rows of a class differ
+        return points
+    within = around[:, :n_dims].T.astype(float) @ around[:, :n_dims] / len(rows) / variance
+    values, vectors = np.linalg.eigh(settings.whitening * within + (1 - settings.whitening) * np.eye(n_dims))
+    found = points.copy()
+    found[:, :n_dims] = points[:, :n_dims] @ (vectors / np.sqrt(np.maximum(values, 1e-12)))
+    return found
+
+
+def _class_means(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    sums = np.zeros((labels.max() + 1, points.shape[1]))
+    np.add.at(sums, labels, points)
+    return sums / np.maximum(np.bincount(labels), 1)[:, None]

@@ -1,7 +1,7 @@
 """Where the components begin: a pure function of the rows, their labels and one frozen record of settings."""
 
 from newfound.initialisation.clustering import cluster
-from newfound.initialisation.components import Assignment, Images, Rows, feature_sets, initialise
+from newfound.initialisation.components import Assignment, Images, Rows, feature_sets, initialise, projected
 from newfound.initialisation.pu import FeatureSets, estimate_class_probabilities
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "estimate_class_probabilities",
     "feature_sets",
     "initialise",
+    "projected",
 ]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.config import Initialisation
-from newfound.graph import Graph, hog, neighbour_graph, pca_projection, spectral_embedding
+from newfound.graph import Graph, hog, neighbour_graph, pca_projection, spectral_embedding, whitened
 from newfound.initialisation.clustering import cluster
 from newfound.initialisation.pu import FeatureSets
 from newfound.labels import UNLABELLED
@@ -34,6 +34,8 @@ class Rows(NamedTuple):
     scaling: Scaling
     images: Images | None = None  # if that is what rows are
     latent: np.ndarray | None = None  # E[z | x], if a VAE was trained before
+    is_scaled: np.ndarray | None = None  # of each column, whether its scale is its own
+    projection: np.ndarray | None = None  # their principal components, where these are needed more than once
 
 
 class Assignment(NamedTuple):
@@ -61,12 +63,18 @@ def initialise(
     return Assignment(np.where(labels == UNLABELLED, pseudo_labels, labels))
 
 
-def feature_sets(rows: Rows, settings: Initialisation, seed: int) -> tuple[FeatureSets, Graph]:
-    """The feature sets of the PU estimate, and the graph of neighbours: neither depends on labels."""
-    projection = _projection(rows, settings, seed)
-    graph = neighbour_graph([projection], settings, seed)
+def feature_sets(rows: Rows, labels: np.ndarray, settings: Initialisation, seed: int) -> tuple[FeatureSets, Graph]:
+    """The feature sets of the PU estimate, and the graph of neighbours; labels say which directions count less."""
+    projection = _projection(rows, settings, seed) if rows.projection is None else rows.projection
+    points = whitened(projection, labels, settings)
+    graph = neighbour_graph([points], settings, seed)
     embedding = spectral_embedding(graph, settings)
-    return FeatureSets(projection, embedding, graph), graph
+    return FeatureSets(points, embedding, graph), graph
+
+
+def projected(rows: Rows, settings: Initialisation, seed: int) -> Rows:
+    """With their principal components, for callers who try several sets of labels."""
+    return rows._replace(projection=_projection(rows, settings, seed))
 
 
 def _projection(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
@@ -89,8 +97,7 @@ def _spans(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
     quantiles = (settings.span_quantile, 1 - settings.span_quantile)
     low, high = np.quantile(scaled, quantiles, axis=0, method="nearest")  # between two values is neither
     span = np.where(high > low, high - low, np.ptp(scaled, axis=0)) / NORMAL_SPAN
-    unit = np.float32(1 / 255 if rows.X.dtype == np.uint8 else 1)  # binary columns, and those in one, stay as they are
-    is_scaled = (np.asarray(rows.scaling.shift) != 0) | (np.asarray(rows.scaling.scale) != unit)
+    is_scaled = rows.is_scaled if rows.is_scaled is not None else False  # binary columns stay as they are
     return np.where(is_scaled & (span > 0), span, 1.0).astype(np.float32)
 
 

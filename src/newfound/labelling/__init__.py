@@ -1,6 +1,7 @@
 """Labels that a person gives after a fit: which rows to label next, and a fit that takes in what was labelled.
 
-suggestions ──► a person ──► given (which rows are learned from as labelled) ──► fit ──► carry_over ──► changes
+suggestions ──► a person ──► given (which labels are learned from) ──► lineage (which classes go on) ──► correction (of
+the classes of rows) ──► networks that learn it (`refitting`) ──► changes
 
 Pure functions; `LabellingLoop` is what an estimator has of them.
 """

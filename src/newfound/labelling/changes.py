@@ -34,7 +34,6 @@ class Changes:
     n_moved: int  # rows that are in another class than before
     n_rows: int
     held_out: HeldOut | None = None  # None where no label was held out of both
-    added: dict[str, int] | None = None  # rows of each class that counted as labelled, beside those that are
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -110,7 +109,6 @@ def sentences(changes: Changes) -> list[str]:
         _listed(_with_rows(changes.appeared), "appeared"),
         _listed(_with_rows(changes.vanished), "vanished"),
         _moved(changes),
-        _added(changes),
         _held_out(changes.held_out),
     ]
     return [sentence for sentence in told if sentence]
@@ -135,13 +133,6 @@ def _moved(changes: Changes) -> str:
     where = short_list([f"“{a}” to “{b}” ({count(n, 'row')})" for a, b, n in changes.moved], N_MOVES)
     share = percent(changes.n_moved / max(changes.n_rows, 1))
     return f"{count(changes.n_moved, 'row')} ({share}) moved: {where}."
-
-
-def _added(changes: Changes) -> str:
-    if not changes.added:
-        return ""
-    n = [f"“{name}” ({n:,})" for name, n in changes.added.items()]
-    return f"In classes with few labels, rows that were surely theirs counted as labelled, too: {and_list(n)}."
 
 
 def _held_out(held_out: HeldOut | None) -> str:

@@ -1,17 +1,16 @@
 """The loop of labelling as methods of an estimator: which rows to label next, and a fit that takes the labels in."""
 
-import copy
 import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from newfound.fitted import Fitted
-from newfound.labelling.carry_over import carried_over
+from newfound.fitted_attributes import check_fitted
 from newfound.labelling.changes import Changes, HeldOut, Named, compare
 from newfound.labelling.given import ToLearn, called_now, labels_to_learn
+from newfound.labelling.lineage import Lineage
 from newfound.labelling.suggestions import Suggestions, suggest_rows
 from newfound.labels import Labels
 from newfound.parameters import Number, check_parameters
@@ -30,7 +29,7 @@ class LabellingLoop:
         X are the rows that were fitted on. Those that carried a label then, or carry one in y now, are left out. Of
         each suggestion: the number of its row, its class with its probability, and why it would tell much.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         check_parameters({"n": n}, {"n": (Number(1, whole=True),)})
         fitted = self.fitted_
         latent = self.transform(X)  # type: ignore[attr-defined]
@@ -38,29 +37,24 @@ class LabellingLoop:
         is_open = ~(fitted.row_is_labelled | Labels.read(y, len(latent)).is_labelled)
         return suggest_rows(fitted.classes, fitted.row_probabilities, latent, n, is_open)
 
-    def refit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """A new estimator, fitted to the same rows with more labels; classes that are the same keep ids and names.
+    def refit(self, X: Any, y: Any) -> Self:
+        """A new estimator for the same rows with more labels: what was found is kept, and the labels correct it.
 
-        y are all labels there are now, by the names that classes have now. `changes_` of the new estimator says what is
-        different. A class that a person named, or in which most of the given labels agree, is known as soon as it has a
-        label: where it has few, some of the rows that were surely in it are learned from as if they had one.
+        y are all labels there are now, by the names that classes have now. A class that has labels is known: one that
+        a person named, or in which most of the given labels agree; a name that no class has becomes a class of its
+        own. Rows that are like those labelled follow them. `changes_` of the new estimator says what is different.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         before = self.fitted_
         _check_rows(before, len(X))
         labels = as_called_now(before, Labels.read(y, len(before.row_components)))
         learned = labels_to_learn(before, labels)
         _warn_of_single_labels(learned)
-        after = copy.copy(self)
-        held_out = before.validation_indices[~_is_given(before, labels)[before.validation_indices]]
-        after._fit(X, learned.labels, groups, held_out=held_out)  # type: ignore[attr-defined]
-        classes = carried_over(before, after.fitted_, called_now(before, labels))
-        is_labelled = labels.is_labelled & np.isin(labels.names, classes.known.astype(str))
-        n_held_out = int(is_labelled[after.fitted_.validation_indices].sum())
-        after.fitted_ = replace(
-            after.fitted_, classes=classes, row_is_labelled=is_labelled, n_held_out_labels=n_held_out
-        )
-        after.changes_ = changes_between(self, after, X, labels, learned)
+        is_given = learned.labels.is_labelled & ~before.row_is_labelled
+        held_out = before.validation_indices[~is_given[before.validation_indices]]
+        lineage = Lineage(before, learned.labels.classes, called_now(before, labels))
+        after = self._refit(X, learned.labels, lineage, held_out)  # type: ignore[attr-defined]
+        after.changes_ = changes_between(self, after, X, learned.labels)
         return after
 
 
@@ -73,29 +67,23 @@ def _check_rows(fitted: Fitted, n: int) -> None:
         )
 
 
-def _is_given(before: Fitted, labels: Labels) -> np.ndarray:
-    """Flags of the rows that had no label before, and have one now."""
-    return labels.is_labelled & ~before.row_is_labelled
-
-
 def as_called_now(fitted: Fitted, labels: Labels) -> Labels:
-    """Labels by the names that known classes have now: a source goes on saying what it said before one was renamed."""
+    """Labels by the names that classes have now: a source goes on saying what it said before one was renamed."""
     classes = fitted.classes
-    pairs = zip(classes.ids[~classes.is_new].tolist(), classes.known.tolist(), strict=True)
-    now = {old: new for old, new in pairs if old != new}
+    pairs = zip(classes.ids.tolist(), classes.names.tolist(), strict=True)
+    now = {old: new for old, new in pairs if old not in classes.names.tolist()}
     if not now:
         return labels
     names = [now.get(name, name) for name in labels.classes.tolist()]
     return Labels.of_distinct([*names, None], labels.codes)  # UNLABELLED is the last position
 
 
-def changes_between(before: Any, after: Any, X: Any, labels: Labels, learned: ToLearn) -> Changes:
+def changes_between(before: Any, after: Any, X: Any, labels: Labels) -> Changes:
     """What a refit changed."""
     known = set(before.fitted_.classes.known.astype(str))
     became = [name for name in after.fitted_.classes.known.astype(str).tolist() if name not in known]
     changes = compare(Named.of(before.fitted_), Named.of(after.fitted_), became)
-    added = {str(name): n for name, n in learned.added.items()}
-    return replace(changes, held_out=held_out_of_both(before, after, X, labels), added=added or None)
+    return replace(changes, held_out=held_out_of_both(before, after, X, labels))
 
 
 def held_out_of_both(before: Any, after: Any, X: Any, labels: Labels) -> HeldOut | None:

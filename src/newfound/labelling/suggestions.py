@@ -1,9 +1,9 @@
 """What to label next: the rows that would tell most, spread so that no two of them tell the same.
 
-A row would tell much where two classes are nearly as probable as each other, and where many rows like it are in the
-same doubt. So the more doubtful rows are clustered in latent space, each weighed by its doubt (weighted k-means, as in
-Zhdanov 2019, "Diverse mini-batch active learning"): a cluster gathers where doubtful rows are many, and the row nearest
-to its centre stands for them. New classes that nobody has named come first, each with its most typical row.
+A label corrects the rows that are like it (`correction`: a Gaussian process). So a row would tell much where many rows
+like it are in doubt and no label is near. One after the other, the row is taken whose label would leave the least
+variance over all rows, each weighed by its doubt (active learning by Cohn 1996: the expected variance, integrated). New
+classes that nobody has named come first, each with its most typical row.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.classes import Classes
+from newfound.labelling.likeness import NOISE, Likeness
 
-ROWS_EACH = 20  # rows that are clustered for each one that is suggested, the most doubtful first
-LEAST_DOUBT = 0.05  # of any row: one that is surely of its class may still be wrong, if less often
+LEAST_DOUBT = 0.3  # of any row: one that is surely of its class may still be wrong, if less often
+N_LENGTHS = 1.0  # of the distance to a neighbour in latent space: the length scale of a correction there
+MAX_ROWS = 2_000  # that are compared, a sample of all,
+MAX_EACH = 500  # and suggestions that are made from one sample
+MAX_LABELS = 2_000  # a sample of those there are
 CLEAR = 0.9  # a row whose class is by so much more probable than any other is in no doubt worth a word
 PROTOTYPES_SHARE = 0.25  # of the suggestions, at the most
 
@@ -70,8 +74,8 @@ def suggest_rows(
     standardised = (latent - latent.mean(axis=0)) / np.maximum(latent.std(axis=0), 1e-12)
     rows = _distinct(standardised, np.flatnonzero(is_open))
     typical = prototypes(classes, doubt, standardised, rows)[: int(PROTOTYPES_SHARE * n)]
-    rest = np.setdiff1d(rows, typical)
-    chosen = np.concatenate([typical, spread(standardised, doubt.weight, rest, n - len(typical), seed)])
+    rest, settled = np.setdiff1d(rows, typical), np.append(np.flatnonzero(~is_open), typical)
+    chosen = np.concatenate([typical, spread(standardised, doubt.weight, rest, n - len(typical), settled, seed)])
     reasons = [_typical(classes, doubt, row) for row in typical] + [
         reason(classes, doubt, row) for row in chosen[len(typical) :]
     ]
@@ -97,21 +101,35 @@ def prototypes(classes: Classes, doubt: Doubt, latent: np.ndarray, rows: np.ndar
     return np.array([_nearest(latent, of, latent[of].mean(axis=0)) for of in members], dtype=int)
 
 
-def spread(latent: np.ndarray, weight: np.ndarray, rows: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """n of the rows, one of each cluster of weighted k-means, the cluster with the most weight first."""
-    from sklearn.cluster import KMeans
-
-    rows = np.random.default_rng(seed).permutation(rows)  # of equal ones, not always the first
-    rows = rows[np.argsort(-weight[rows], kind="stable")[: ROWS_EACH * n]]
+def spread(
+    latent: np.ndarray, weight: np.ndarray, rows: np.ndarray, n: int, settled: np.ndarray, seed: int
+) -> np.ndarray:
+    """n of the rows, where doubt is and no settled row near, the one that would tell most first."""
+    rng, likeness = np.random.default_rng(seed), Likeness.of(latent, N_LENGTHS, seed)
+    rows, settled = rng.permutation(rows), rng.permutation(settled)[:MAX_LABELS]  # of equal ones, not always the first
     if len(rows) <= n:
-        return rows
-    if n == 0:
-        return rows[:0]
-    found = KMeans(n, n_init=1, random_state=seed).fit(latent[rows], sample_weight=weight[rows])
-    heaviest = np.argsort(-np.bincount(found.labels_, weight[rows], minlength=n), kind="stable")
-    clusters = (rows[found.labels_ == cluster] for cluster in heaviest)
-    centres = found.cluster_centers_[heaviest]
-    return np.array([_nearest(latent, of, c) for of, c in zip(clusters, centres, strict=True) if len(of)], dtype=int)
+        return rows[np.argsort(-weight[rows], kind="stable")]
+    n_parts = max(1, -(-n // MAX_EACH))
+    parts = zip(np.array_split(rows, n_parts), np.array_split(np.arange(n), n_parts), strict=True)
+    return np.concatenate([_most_telling(likeness, weight, of[:MAX_ROWS], len(k), settled) for of, k in parts])
+
+
+def _most_telling(likeness: Likeness, weight: np.ndarray, rows: np.ndarray, n: int, settled: np.ndarray) -> np.ndarray:
+    """Greedily: a label of row j lowers the variance of all rows together by |cov_j|² / (var_j + σ²)."""
+    covariance = likeness.between(rows, rows)
+    if len(settled):
+        known = likeness.between(settled, rows)
+        covariance -= known.T @ np.linalg.solve(likeness.among(settled), known)
+    covariance *= np.sqrt(weight[rows, None] * weight[rows])
+    chosen: list[int] = []
+    for _ in range(n):
+        gain = np.square(covariance).sum(axis=0) / (covariance.diagonal() + NOISE)
+        gain[chosen] = -1.0
+        best = int(gain.argmax())
+        chosen.append(best)
+        column = covariance[:, best].copy()
+        covariance -= np.outer(column, column / (column[best] + NOISE))
+    return rows[chosen]
 
 
 def _nearest(latent: np.ndarray, rows: np.ndarray, centre: np.ndarray) -> int:

@@ -1,9 +1,14 @@
-"""The paper's models: `gmdgm` and `ssvae` are its equations, `objective` what both maximise."""
+"""The paper's models: `gmdgm` and `ssvae` are its equations, `objective` what both maximise.
 
-from newfound.models.base import Architecture, DeepGenerativeModel, log_prior
-from newfound.models.gmdgm import GaussianMixtureDGM
-from newfound.models.ssvae import SemiSupervisedVAE
+A model is written in JAX, which is imported with the first one that is asked for: whoever only predicts (`inference`)
+needs a model's name and its arrays, not its equations.
+"""
 
-MODELS: dict[str, type[DeepGenerativeModel]] = {"gmdgm": GaussianMixtureDGM, "ssvae": SemiSupervisedVAE}
+from newfound.models.architecture import Architecture, log_prior
+from newfound.models.on_demand import OnDemand
 
-__all__ = ["MODELS", "Architecture", "DeepGenerativeModel", "GaussianMixtureDGM", "SemiSupervisedVAE", "log_prior"]
+MODELS = OnDemand(
+    {"gmdgm": "newfound.models.gmdgm.GaussianMixtureDGM", "ssvae": "newfound.models.ssvae.SemiSupervisedVAE"}
+)
+
+__all__ = ["MODELS", "Architecture", "log_prior"]

@@ -4,6 +4,7 @@ A model is written for one row: x of d_x features, y a point of the K-simplex (o
 z of d_z latent dimensions. `jax.vmap` makes the batch.
 """
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -15,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
+from newfound.models.architecture import Architecture
 from newfound.models.likelihoods import LIKELIHOODS, Likelihood
 from newfound.models.networks import Mlp
-from newfound.preprocessing import Blocks
 
 
 def vmap_unless_single(f: Callable) -> Callable:
@@ -40,21 +41,6 @@ class Gaussian(NamedTuple):
     def reparameterise(self, epsilon: Float[Array, " d_z"]) -> Float[Array, " d_z"]:
         """Z = μ + Σ^½ ε."""
         return self.mean + jnp.exp(0.5 * self.log_var) * epsilon
-
-
-class Architecture(NamedTuple):
-    """Everything that decides a model's shape. Hashable: fits of the same architecture share their compiled code."""
-
-    model: str  # a name in `newfound.models.MODELS`
-    n_features: int  # d_x
-    n_components: int  # K
-    latent_dim: int  # d_z
-    hidden_layer_sizes: tuple[int, ...]
-    likelihood: str  # a name in `newfound.models.likelihoods.LIKELIHOODS`
-    posterior: str = "structured"  # or "mean-field": z's posterior without y
-    activation: str = "relu"
-    init_scale: float | None = None  # of N(0, scale²) kernels; None is Glorot's
-    blocks: Blocks = ()  # which columns are of which feature type, for the likelihood "mixed"
 
 
 class DeepGenerativeModel(eqx.Module):
@@ -96,6 +82,11 @@ class DeepGenerativeModel(eqx.Module):
     def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "DeepGenerativeModel":
         """After VAE pretraining with the first component only: every y is treated like it, and p(z | y) is placed."""
 
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "DeepGenerativeModel":
+        """The same networks for other components: each begins as the one that `source` names."""
+        classifier, encoder = self.classifier.with_outputs(source), self.encoder.with_inputs(1, source)
+        return dataclasses.replace(self, log_p_y=log_p_y, classifier=classifier, encoder=encoder)
+
     def log_q_y(self, x: Float[Array, " d_x"]) -> Float[Array, " K"]:
         """Log q(y | x) = log Cat(y | π(x)), of every component."""
         (logits,) = self.classifier(x)
@@ -129,13 +120,3 @@ def shared_parts(
         "decoder": network(decoder_key, inputs=decoder_inputs, outputs=(d_x,)),
         "likelihood": LIKELIHOODS[architecture.likelihood].init(d_x, sigma, architecture.blocks),
     }
-
-
-def log_prior(label_counts: np.ndarray, n_new: int, prior_known: float) -> np.ndarray:
-    """Log p(y): known classes share `prior_known` in proportion to their labels, new components the rest evenly."""
-    n_known = len(label_counts)
-    if n_known == 0 or n_new == 0:
-        prior_known = float(n_new == 0)
-    known = prior_known * label_counts / max(label_counts.sum(), 1)
-    new = np.full(n_new, (1 - prior_known) / max(n_new, 1))
-    return np.log(np.concatenate([known, new])).astype(np.float32)

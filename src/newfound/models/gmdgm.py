@@ -4,9 +4,11 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
-from newfound.models.base import Architecture, DeepGenerativeModel, Gaussian, shared_parts
+from newfound.models.architecture import Architecture
+from newfound.models.base import DeepGenerativeModel, Gaussian, shared_parts
 
 
 class GaussianMixtureDGM(DeepGenerativeModel):
@@ -50,3 +52,14 @@ class GaussianMixtureDGM(DeepGenerativeModel):
     def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "GaussianMixtureDGM":
         encoder = self.encoder.ignoring(1)
         return dataclasses.replace(self, encoder=encoder, component_mean=mean, component_log_var=log_var)
+
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "GaussianMixtureDGM":
+        shared = super().with_components(source, log_p_y)
+        return dataclasses.replace(
+            self,
+            log_p_y=log_p_y,
+            classifier=shared.classifier,
+            encoder=shared.encoder,
+            component_mean=self.component_mean[source],
+            component_log_var=self.component_log_var[source],
+        )

@@ -6,6 +6,7 @@ from itertools import pairwise
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 ACTIVATIONS = {"relu": jax.nn.relu, "gelu": jax.nn.gelu, "silu": jax.nn.silu, "tanh": jnp.tanh}
@@ -60,6 +61,19 @@ class Mlp(eqx.Module):
         alike = jnp.broadcast_to(kernel[:, :1], kernel.shape)
         kernels = (*self.input_kernels[:position], alike, *self.input_kernels[position + 1 :])
         return dataclasses.replace(self, input_kernels=kernels)
+
+    def with_inputs(self, position: int, source: np.ndarray) -> "Mlp":
+        """Each value of a one-hot input is treated like the one that `source` names; itself without that input."""
+        if position >= len(self.input_kernels):
+            return self
+        kernels = list(self.input_kernels)
+        kernels[position] = kernels[position][:, source]
+        return dataclasses.replace(self, input_kernels=tuple(kernels))
+
+    def with_outputs(self, source: np.ndarray) -> "Mlp":
+        """Each value of the only output is computed like the one that `source` names."""
+        (kernel,), (bias,) = self.output_kernels, self.output_biases
+        return dataclasses.replace(self, output_kernels=(kernel[source],), output_biases=(bias[source],))
 
     def __call__(self, *inputs: Float[Array, " _"]) -> tuple[Float[Array, " _"], ...]:
         activate = ACTIVATIONS[self.activation]

@@ -3,9 +3,11 @@
 import dataclasses
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
-from newfound.models.base import Architecture, DeepGenerativeModel, Gaussian, shared_parts
+from newfound.models.architecture import Architecture
+from newfound.models.base import DeepGenerativeModel, Gaussian, shared_parts
 
 
 class SemiSupervisedVAE(DeepGenerativeModel):
@@ -40,3 +42,13 @@ class SemiSupervisedVAE(DeepGenerativeModel):
     def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "SemiSupervisedVAE":
         """Here p(z) is the same for every y and stays as it is."""
         return dataclasses.replace(self, encoder=self.encoder.ignoring(1), decoder=self.decoder.ignoring(1))
+
+    def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "SemiSupervisedVAE":
+        shared = super().with_components(source, log_p_y)
+        return dataclasses.replace(
+            self,
+            log_p_y=log_p_y,
+            classifier=shared.classifier,
+            encoder=shared.encoder,
+            decoder=self.decoder.with_inputs(1, source),
+        )

@@ -1,6 +1,7 @@
 """The user's X and the model's x: checks, which columns are kept, how they are scaled, and the way back."""
 
 from newfound.preprocessing.checks import (
+    as_rows,
     check_feature_types,
     check_finite,
     check_groups,
@@ -15,6 +16,7 @@ __all__ = [
     "Blocks",
     "Preprocessing",
     "Scaling",
+    "as_rows",
     "check_feature_types",
     "check_finite",
     "check_groups",

@@ -64,10 +64,16 @@ def check_groups(groups: Any, n_rows: int) -> np.ndarray:
     return np.unique(values if values.dtype.kind in "iub" else values.astype(str), return_inverse=True)[1]
 
 
+def as_rows(X: np.ndarray) -> np.ndarray:
+    """An array of numbers in a dtype that models read, uint8 or floating; itself where it is of one."""
+    return X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64)
+
+
 def check_finite(X: np.ndarray, names: np.ndarray | None) -> None:
     """Refuse NaN and infinity, saying which columns and how many."""
-    if X.dtype.kind != "f" or np.isfinite(X.sum(dtype=np.float64)):
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if X.dtype.kind != "f" or np.isfinite(X.sum()):  # a sum that is too large proves nothing, and is looked into
+            return
     is_bad = ~np.isfinite(X)
     if not is_bad.any():
         return

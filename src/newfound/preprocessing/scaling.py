@@ -1,18 +1,23 @@
-"""Which columns a model sees and on what scale, decided once when it is fitted."""
+"""Which columns a model sees and on what scale, decided once when it is fitted.
+
+Units do not matter: a column times any number plus any number gives the same x. It is centred and scaled in double
+precision, or 10⁹ with unit noise would lose its noise; a wild cell counts like the fence that it lies behind.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from newfound.preprocessing.statistics import ColumnStatistics, only_zeros_and_ones
+from newfound.preprocessing.statistics import BLOCK_ROWS, ColumnStatistics, only_zeros_and_ones
 
 Blocks = tuple[tuple[str, tuple[int, ...]], ...]  # feature type ("numeric", "binary", "categorical") and its columns
 
 
 class Scaling(NamedTuple):
-    """x = (row − shift) · scale, for arrays of NumPy and of JAX: rows cross to the device in their own dtype."""
+    """x = (row − shift) · scale, for arrays of NumPy and of JAX: bytes cross to the device as bytes."""
 
     shift: Any  # (d_x,)
     scale: Any  # (d_x,)
@@ -29,18 +34,39 @@ class Preprocessing:
 
     is_kept: np.ndarray  # one flag a column
     fill_value: np.ndarray  # a column's mean: what a dropped column holds in generated rows
-    scaling: Scaling  # of the kept columns
+    centre: np.ndarray  # what is 0 to the model, of each kept column; bytes are left to `scaling`
+    unit: np.ndarray  # what is 1 more
+    fences: np.ndarray  # (2, kept columns): cells outside count like the nearer one
+    scaling: Scaling  # of the kept columns as `select` gives them
     spread: float  # root mean square of the kept columns' standard deviations, after scaling
+    is_scaled: np.ndarray  # of each kept column, whether its scale is its own
     blocks: Blocks = ()  # the kept columns by feature type, where these were given
 
     def select(self, X: np.ndarray) -> np.ndarray:
-        """The kept columns, in the data's own dtype."""
-        return X if self.is_kept.all() else np.asarray(np.compress(self.is_kept, X, axis=1))  # thrice as fast as a mask
+        """The kept columns: bytes as they are, all others within their fences, scaled, in single precision."""
+        kept = X if self.is_kept.all() else np.asarray(np.compress(self.is_kept, X, axis=1))  # thrice as fast as a mask
+        if self._is_identity:
+            return kept if kept.dtype == np.uint8 else kept.astype(np.float32, copy=False)
+        selected = np.empty(kept.shape, np.float32)
+        low, high = self.fences - self.centre
+        for i in range(0, len(kept), BLOCK_ROWS):
+            block = np.subtract(kept[i : i + BLOCK_ROWS], self.centre, dtype=float)
+            selected[i : i + BLOCK_ROWS] = np.clip(block, low, high, out=block) / self.unit
+        return selected
+
+    @cached_property
+    def _is_identity(self) -> bool:
+        return not self.centre.any() and bool((self.unit == 1).all() and np.isinf(self.fences).all())
+
+    def n_wild(self, X: np.ndarray) -> np.ndarray:
+        """How many cells of each kept column are outside its fences."""
+        kept = np.compress(self.is_kept, X, axis=1)
+        return ((kept < self.fences[0]) | (kept > self.fences[1])).sum(axis=0)
 
     def restore(self, x: np.ndarray) -> np.ndarray:
         """Rows of the user's columns from rows of the model's."""
         rows = np.broadcast_to(self.fill_value, (*x.shape[:-1], len(self.fill_value))).copy()
-        rows[..., self.is_kept] = x / self.scaling.scale + self.scaling.shift
+        rows[..., self.is_kept] = (x / self.scaling.scale + self.scaling.shift) * self.unit + self.centre
         return rows
 
 
@@ -56,39 +82,54 @@ def decide(
     feature_types: Sequence[str] | None = None,
     *,
     unit_interval: bool = False,
+    is_image: bool = False,
 ) -> Preprocessing:
     """Choose the columns that vary enough, and their scaling; a likelihood may need them in the unit interval."""
-    per_unit = 1 / 255 if X.dtype == np.uint8 else 1.0  # the grey values of an image are read as 0..1
+    is_bytes = X.dtype == np.uint8
+    per_unit = 1 / 255 if is_bytes else 1.0  # the grey values of an image are read as 0..1
     columns = ColumnStatistics.of(X, per_unit)
     if unit_interval and standardize != "min-max":
         _check_unit_interval(columns)
         standardize = False
-    elif standardize == "auto":  # columns within −1..1 are taken to be in one unit already
-        standardize = bool(columns.low.min() < -1 or columns.high.max() > 1)
+    elif standardize == "auto":
+        standardize = False if is_bytes else "image" if is_image else True
     is_kept = _varying(columns, min_std)
-    centre, unit = _scale(columns, is_kept, standardize)
+    kept = columns.take(is_kept)
+    centre, unit = _scale(kept, standardize, columns.low.min(), columns.high.max())
+    is_scaled = np.full(len(unit), standardize in (True, "min-max"))
     blocks: Blocks = ()
     if feature_types is not None:
-        kept_types = [t for t, kept in zip(feature_types, is_kept, strict=True) if kept]
+        kept_types = [t for t, is_there in zip(feature_types, is_kept, strict=True) if is_there]
         blocks = blocks_of_features(kept_types)
         unit = _one_unit_in_a_block(unit, kept_types)
         is_numeric = np.isin(np.arange(len(unit)), [i for name, of in blocks if name == "numeric" for i in of])
         centre, unit = np.where(is_numeric, centre, 0.0), np.where(is_numeric, unit, 1.0)
+        is_scaled = is_scaled & is_numeric
+    nothing, one = np.zeros_like(centre), np.ones_like(unit)
+    own = (centre / per_unit, per_unit / unit) if is_bytes else (nothing, one)
     return Preprocessing(
         is_kept=is_kept,
         fill_value=columns.mean / per_unit,
-        scaling=Scaling((centre / per_unit).astype(np.float32), (per_unit / unit).astype(np.float32)),
-        spread=float(np.sqrt(np.mean(np.square(columns.std[is_kept] / unit)))),
+        centre=nothing if is_bytes else centre,
+        unit=one if is_bytes else unit,
+        fences=np.where(is_scaled, kept.fences, [[-np.inf], [np.inf]]),
+        scaling=Scaling(*(of.astype(np.float32) for of in own)),
+        spread=float(np.sqrt(np.mean(np.square(kept.std / unit)))),
+        is_scaled=is_scaled,
         blocks=blocks,
     )
 
 
-def _scale(columns: ColumnStatistics, is_kept: np.ndarray, standardize: bool | str) -> tuple[np.ndarray, np.ndarray]:
-    """What becomes 0, and how much becomes 1, in each kept column."""
-    mean, std = columns.mean[is_kept], columns.std[is_kept]
+def _scale(
+    columns: ColumnStatistics, standardize: bool | str, least: float, greatest: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """What becomes 0, and how much becomes 1, in each column; the pixels of an image are in one unit."""
+    width = columns.high - columns.low
     if standardize == "min-max":
-        return columns.low[is_kept], (columns.high - columns.low)[is_kept]
-    return (mean, std) if standardize else (np.zeros_like(mean), np.ones_like(std))
+        return columns.low, width
+    if standardize == "image":
+        return np.full_like(width, least), np.full_like(width, greatest - least)
+    return (columns.mean, columns.std) if standardize else (np.zeros_like(width), np.ones_like(width))
 
 
 def _one_unit_in_a_block(unit: np.ndarray, kept_types: Sequence[str]) -> np.ndarray:

@@ -6,23 +6,66 @@ from typing import NamedTuple
 import numpy as np
 
 BLOCK_ROWS = 8192  # statistics are summed over blocks, so that uint8 rows are never all floats at once
+FENCE_ROWS = 10_000  # rows that the fences are taken from
+FENCES = {0.25: 10.0, 0.05: 100.0, 0.005: 100.0}  # a quantile, and how many ranges to its opposite a cell may be beyond
 
 
 class ColumnStatistics(NamedTuple):
-    """Mean, standard deviation, least and greatest value of each column."""
+    """Mean, standard deviation, least and greatest value of each column; wild cells are left out of all of them."""
 
     mean: np.ndarray
     std: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    fences: np.ndarray  # (2, columns): a cell outside is a wild one
 
     @classmethod
     def of(cls, X: np.ndarray, per_unit: float = 1.0) -> "ColumnStatistics":
-        mean = np.sum([block.sum(axis=0, dtype=np.float64) for block in blocks_of_rows(X)], axis=0) / len(X)
-        variance = np.sum([np.square(block - mean).sum(axis=0) for block in blocks_of_rows(X)], axis=0) / len(X)
-        low, high = X.min(axis=0), X.max(axis=0)
-        std = np.where(low == high, 0.0, np.sqrt(variance))  # exactly 0 where rounding would leave a trace
-        return cls(per_unit * mean, per_unit * std, per_unit * low, per_unit * high)
+        fences = fences_of(X)
+        low, high = (np.clip(end.astype(float), *fences) for end in (X.min(axis=0), X.max(axis=0)))
+        width = np.where(high > low, high - low, 1.0)  # squares of 1e200 would overflow
+        n, mean = _moment(X, fences, low, width, 0.0)
+        mean = mean / n
+        squares = _moment(X, fences, low, width, mean, power=2)[1]
+        std = np.where(low == high, 0.0, width * np.sqrt(squares / n))  # exactly 0 where rounding would leave a trace
+        mean = low + width * mean
+        return cls(per_unit * mean, per_unit * std, per_unit * low, per_unit * high, fences)
+
+    def take(self, columns: np.ndarray) -> "ColumnStatistics":
+        return ColumnStatistics(*(of[..., columns] for of in self))
+
+
+def fences_of(X: np.ndarray) -> np.ndarray:
+    """(2, columns): ten times the interquartile range below the lower quartile, and above the upper one.
+
+    Where the quartiles are the same, as in a column that is mostly 0, quantiles farther out take their place, and the
+    fences are farther away; where these are the same, too, there are none.
+    """
+    fences = np.array([[-np.inf], [np.inf]]).repeat(X.shape[1], axis=1)
+    if X.dtype == np.uint8:
+        return fences
+    sample = X[np.random.default_rng(0).permutation(len(X))[:FENCE_ROWS]].astype(float)
+    for quantile, ranges in reversed(FENCES.items()):  # the innermost that differ have the last word
+        low, high = np.quantile(sample, (quantile, 1 - quantile), axis=0, method="nearest")
+        beyond = 2 * ranges * (high / 2 - low / 2)
+        fences = np.where(high > low, [low - beyond, high + beyond], fences)
+    return fences
+
+
+def _moment(
+    X: np.ndarray, fences: np.ndarray, low: np.ndarray, width: np.ndarray, around: np.ndarray | float, power: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of each column, its cells that are not wild, and the sum of ((cell − low) / width − around)^power over them."""
+    n, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    has_fences = bool(np.isfinite(fences).any())
+    for block in blocks_of_rows(X):
+        apart = (np.subtract(block, low, dtype=float) / width - around) ** power
+        if has_fences and (is_wild := (block < fences[0]) | (block > fences[1])).any():
+            apart[is_wild] = 0.0
+            n -= is_wild.sum(axis=0)
+        n += len(block)
+        total += apart.sum(axis=0)
+    return n, total
 
 
 def blocks_of_rows(X: np.ndarray) -> Iterator[np.ndarray]:

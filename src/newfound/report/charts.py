@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from newfound.report.content import Calibration
 from newfound.report.svg import Axis, Curve, chart, diagonal, lines, points, shade, spanning
+from newfound.trained import TERM_NAMES
 from newfound.wording import count, percent
 
 NOT_AMONG_TERMS = {"loss", "reconstruction", "grad_norm"}  # shown elsewhere, or not at all
@@ -42,8 +43,6 @@ def training(history: dict[str, np.ndarray], few_labels: str = "") -> list[Panel
 
 def training_curves(history: dict[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
     """By title of a chart and printed name of a curve; a term that is 0 throughout was not part of the loss."""
-    from newfound.training import TERM_NAMES
-
     terms = [name for name in TERM_NAMES if name not in NOT_AMONG_TERMS and np.any(history.get(name, 0))]
     error = f"−{TERM_NAMES['reconstruction']}"
     nothing = np.full(1, np.nan)

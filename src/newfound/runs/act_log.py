@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from newfound.acts import ACTS, perform
+from newfound.checked_json import checked, parsed
 from newfound.errors import DataError
 from newfound.fitted import Fitted
 from newfound.wording import quoted_list
@@ -37,8 +38,10 @@ class LoggedAct:
 def acts_from(path: Path, content: bytes) -> list[LoggedAct]:
     """All lines, the undone ones too."""
     try:
-        acts = [LoggedAct(**json.loads(line)) for line in content.decode().splitlines()]
-    except (ValueError, TypeError) as error:
+        lines = content.decode().splitlines()
+        acts = [LoggedAct(**checked(parsed(line), LoggedAct, "act")) for line in lines]
+        in_effect(acts)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise DataError(
             f"{str(path)!r} is damaged ({error}). Restore it, or move it away to go back to the classes as fitted."
         ) from None

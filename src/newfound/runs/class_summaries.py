@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from newfound.checked_json import checked, parsed
 from newfound.classes import NO_CLASS, Classes
+from newfound.errors import DataError
 from newfound.runs.columnar import Columns
+from newfound.stored_model import MOST_COMPONENTS
 
 
 @dataclass(frozen=True)
@@ -68,4 +71,10 @@ def to_json(summaries: Sequence[ClassSummary]) -> str:
 
 
 def from_json(text: str) -> list[ClassSummary]:
-    return [ClassSummary(**summary) for summary in json.loads(text)]
+    stored = checked(parsed(text), list[ClassSummary], "classes")
+    components = [k for summary in stored for k in summary["components"]]
+    if len(set(components)) < len(components) or not all(0 <= k < MOST_COMPONENTS for k in components):
+        raise DataError(
+            f"The stored classes are damaged: components must be different numbers below {MOST_COMPONENTS}. Fit again."
+        )
+    return [ClassSummary(**summary) for summary in stored]

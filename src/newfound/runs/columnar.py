@@ -31,7 +31,7 @@ def table_bytes(table: "pa.Table", compression: str = "snappy") -> bytes:
     import pyarrow.parquet as pq
 
     content = io.BytesIO()
-    pq.write_table(table, content, compression=compression)
+    pq.write_table(table, content, compression=compression, write_page_checksum=True)
     return content.getvalue()
 
 
@@ -66,7 +66,9 @@ def parquet_table(content: bytes) -> "pa.Table":
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    return pq.read_table(pa.BufferReader(content))
+    table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
+    table.validate(full=True)
+    return table
 
 
 def tensor_columns(content: bytes) -> Columns:

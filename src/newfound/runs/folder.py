@@ -32,15 +32,18 @@ import numpy as np
 
 from newfound import __version__
 from newfound.auditing import Audit
+from newfound.checked_json import checked, misfit, parsed, read_json
 from newfound.classes import Classes
 from newfound.data import Schema
 from newfound.descriptions import Descriptions
 from newfound.errors import DataError
 from newfound.labelling import Changes
+from newfound.predictor import Predictor, load_predictor
 from newfound.runs.act_log import ACT_LOG, LoggedAct, acts_from, in_effect, replayed
 from newfound.runs.class_descriptions import descriptions_from_json
 from newfound.runs.class_summaries import ClassSummary, classes_from, from_json
 from newfound.runs.columnar import Columns, parquet_columns, tensor_columns
+from newfound.runs.damage import told
 from newfound.runs.discovered import Discovered
 from newfound.runs.manifest import (
     MANIFEST,
@@ -62,6 +65,9 @@ DESCRIPTIONS = "descriptions.json"
 CHANGES = "changes.json"
 MODEL = "model"
 REPORT = "report.html"
+FIT_AGAIN = "Fit again."
+FORMS = ("format", "newfound")
+FORM = tuple[int, str]  # of these
 
 
 @dataclass(frozen=True)
@@ -78,11 +84,13 @@ class Run:
         return name.removeprefix(".") if is_unfinished else name
 
     @property
+    @told
     def answer(self) -> RunAnswer:
         """What was found, and how far to trust it, in one sentence."""
         return answer(self.discovered, self.classes, self.audit, self.description.get("selection"))
 
     @property
+    @told
     def model(self) -> Any:
         """The fitted estimator, with the classes that acts have made of it."""
         return self.model_after(self.acts)
@@ -116,6 +124,13 @@ class Run:
         return check_all(self.folder)
 
     @property
+    @told
+    def predictor(self) -> Predictor:
+        """The model with the same classes, for those who only predict: there at once."""
+        return Predictor(replayed(load_predictor(self.folder / "model").fitted_, self.acts))
+
+    @property
+    @told
     def acts(self) -> list[LoggedAct]:
         """What was decided about the classes, and what of it was taken back."""
         return acts_from(self.folder / ACT_LOG, self.read(ACT_LOG)) if self.holds(ACT_LOG) else []
@@ -125,57 +140,69 @@ class Run:
         return in_effect(self.acts)
 
     @property
+    @told
     def rows(self) -> StoredRows:
         """The rows that were fitted on."""
         return rows_from(self.read(ROWS), self.read(OWN) if self.holds(OWN) else None)
 
     @property
+    @told
     def schema(self) -> Schema:
         """By which another file is read like the one the model was fitted on."""
         return Schema.from_json(self.description["schema"])
 
     @property
+    @told
     def classes(self) -> list[ClassSummary]:
         return from_json(self.read("classes.json").decode())
 
     @property
+    @told
     def class_map(self) -> Classes:
         """Which components belong to which class, without loading the model; names are text."""
         return classes_from(self.classes)
 
     @property
+    @told
     def discovered(self) -> Discovered:
         """How many new classes there are, how they were found, and how sure that is."""
-        return Discovered.from_json(self.description["discovery"])
+        return Discovered.from_json(checked(self.description["discovery"], Discovered, "answer"))
 
     @property
+    @told
     def audit(self) -> Audit | None:
         """Whether there are classes that nobody labelled; None where that was not asked."""
-        return Audit.from_json(json.loads(self.read(AUDIT))) if self.holds(AUDIT) else None
+        return Audit.from_json(checked(parsed(self.read(AUDIT)), Audit, "audit")) if self.holds(AUDIT) else None
 
     @property
+    @told
     def descriptions(self) -> Descriptions:
         """What each class is, in the order of the classes; none in a run that was written without."""
         return descriptions_from_json(self.read(DESCRIPTIONS).decode()) if self.holds(DESCRIPTIONS) else Descriptions()
 
     @property
+    @told
     def changes(self) -> Changes | None:
         """What is different from the run that this one is a refit of; None where it is of none."""
         return Changes.from_json(json.loads(self.read(CHANGES))["changes"]) if self.holds(CHANGES) else None
 
     @property
+    @told
     def predictions(self) -> Columns:
         return parquet_columns(self.read("predictions.parquet"))
 
     @property
+    @told
     def history(self) -> Columns:
         return parquet_columns(self.read("history.parquet"))
 
     @property
+    @told
     def examples(self) -> Columns:
         return tensor_columns(self.read("examples.safetensors"))
 
     @property
+    @told
     def latent_map(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the rows on the map, and their places on a plane, (rows, 2)."""
         examples = self.examples
@@ -211,11 +238,11 @@ def being_made(folder: Path) -> Run:
 
 def read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
-    try:
-        description = json.loads(path.read_text())
-        written_as, writer = int(description["format"]), description["newfound"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{str(path)!r} is damaged ({error!r}). Fit again.") from None
+    description = read_json(path, FIT_AGAIN)
+    wrong = misfit(description, dict[str, Any]) or misfit([description.get(n) for n in FORMS], FORM)
+    if wrong:
+        raise DataError(f"{str(path)!r} is damaged ({wrong}). {FIT_AGAIN}")
+    written_as, writer = description["format"], description["newfound"]
     if written_as > FORMAT:
         raise DataError(
             f"The run {str(folder)!r} was written by a newer newfound ({writer}); this is {__version__}. "

@@ -1,6 +1,7 @@
 """The answer beside the data: a user's own columns, unchanged, then what newfound says of each row."""
 
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from newfound.wording import did_you_mean
 ANSWER = ("class", "probability", "p_new", "is_new")
 ON_REQUEST = ("component", "entropy")
 PREFIX = "newfound_"
+FORMULA = r"^([=+\-@\t\r])"
 FORMATS_OUT = (".csv", ".parquet")
 
 
@@ -33,6 +35,12 @@ class Wanted(NamedTuple):
 
     only_new: bool = False
     columns: Sequence[str] = ()
+    for_spreadsheets: bool = False  # text that a spreadsheet would compute gets an apostrophe before it
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the records of a CSV file can stay as they are."""
+        return not self.columns and not self.for_spreadsheets
 
 
 ALL = Wanted()
@@ -96,7 +104,7 @@ def _write(
     make_folders(out.absolute().parent)
     if not (out.absolute().parent / MANIFEST).is_file():  # a run's own waiting files are not for others to judge
         sweep(out.absolute().parent)
-    if own is not None and own_rows.is_csv(own) and out.suffix.lower() == ".csv" and not wanted.columns:
+    if own is not None and own_rows.is_csv(own) and out.suffix.lower() == ".csv" and wanted.as_written:
         with suppress(OutOfStepError), written_whole(out) as file:
             return _write_records(file, own, batches(), wanted, progress)
     with written_whole(out) as file:
@@ -195,7 +203,23 @@ def _beside(own: Any, batches: Iterator[Columns], wanted: Wanted) -> Iterator[An
     for said in batches:
         table = pa.table({"row_id": said["row_id"]}) if blocks is None else next(blocks)
         table = beside_own(table, {name: said[name] for name in said if name != "row_id"}, own_names)
-        yield table.filter(pa.array(said[PREFIX + "is_new"])).select(names) if wanted.only_new else table.select(names)
+        table = (
+            table.filter(pa.array(said[PREFIX + "is_new"])).select(names) if wanted.only_new else table.select(names)
+        )
+        yield defused(table) if wanted.for_spreadsheets else table
+
+
+def defused(table: Any) -> Any:
+    """Text that begins like a formula (=, +, -, @, or a character that is skipped) behind an apostrophe."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = _flat(table)
+    for i, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            cells = pc.replace_substring_regex(table.column(i), FORMULA, r"'\1")
+            table = table.set_column(i, field.name, cells)
+    return table.rename_columns([re.sub(FORMULA, r"'\1", name) for name in table.schema.names])
 
 
 def _wanted_names(own: Sequence[str], wanted: Wanted) -> list[str]:

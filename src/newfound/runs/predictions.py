@@ -65,7 +65,7 @@ def predict_batches(
 
     `tell` is told of the columns of all rows so far, and so of cells that were missing, or infinite, and were filled.
     """
-    model = run.model
+    model = run.predictor
     classes = model.fitted_.classes
     decision.check(classes)
     columns: Sequence[Column] = ()

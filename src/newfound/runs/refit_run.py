@@ -37,7 +37,7 @@ def refit_run(
     origin = Origin(about["source"], command, about["masking"], about["uses_groups"])
 
     def fit(seen: Labels, building: Path) -> Any:
-        return run.model.refit(dataset.X, seen, dataset.groups if origin.uses_groups else None)
+        return run.model.refit(dataset.X, seen)
 
     def add(folder: Path, estimator: Any) -> None:
         write_changes(folder, run, estimator)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from newfound.data import Dataset, own_table
-from newfound.inference import component_probabilities
 from newfound.labels import Labels
 from newfound.runs.columnar import Columns, parquet_bytes, parquet_columns, parquet_table, table_bytes
 
@@ -35,7 +34,7 @@ def rows_of_fit(model: Any, dataset: Dataset, observed: Labels | None) -> Stored
         row_ids=dataset.row_ids.astype(str),
         observed=(dataset.labels if observed is None else observed).names,
         X=dataset.X,
-        q=fitted.infer(component_probabilities, dataset.X, fitted.temperature),
+        q=fitted.inference.component_probabilities(dataset.X, fitted.temperature),
         truth=None if observed is None else dataset.labels.names,
         groups=None if dataset.groups is None else dataset.groups.astype(str),
         own=None if dataset.source is None else own_table(dataset.source, len(dataset)),

@@ -1,19 +1,22 @@
 """The one loop: chunks of steps, phase after phase, all restarts in one program."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from newfound.interrupts import Terminated, held_back
 from newfound.models import Architecture
+from newfound.models.base import DeepGenerativeModel
+from newfound.trained import RestartResult, Termination
 from newfound.training.batches import BatchStream, Chunk, StreamState, make_chunk, prefetch
 from newfound.training.checkpoints import Checkpoint, Checkpoints
 from newfound.training.phases import STEPS_PER_CHUNK, KeptPhase, Phase, Schedule, TrainingData, phases
-from newfound.training.restarts import RestartResult, Restarts, Termination
+from newfound.training.restarts import Restarts
 from newfound.training.settings import TrainingSettings
 from newfound.training.steps import Hyperparameters, StepInfo, TrainState, compiled_train_chunk, init_states
 from newfound.training.validation import ValidationSet
@@ -50,10 +53,16 @@ def train(
     settings: TrainingSettings,
     seeds: list[int],
     callback: Callback = lambda event: None,
+    begin_with: Sequence[DeepGenerativeModel] | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> list[RestartResult]:
-    """Train a model for each seed, all in one program; restart i is what seed i gives alone."""
+    """Train a model for each seed, all in one program; restart i is what seed i gives alone.
+
+    The models are fresh, unless there are some to begin with, one for each seed.
+    """
     states = init_states(np.array(seeds, np.uint32), log_p_y, np.float32(sigma), architecture)
+    if begin_with is not None:
+        states = states._replace(model=jax.tree.map(lambda *arrays: jnp.stack(arrays), *begin_with))
     most_reductions = settings.config.optimisation.max_learning_rate_reductions
     restarts = Restarts(states, len(seeds), most_reductions, settings.n_iter_no_change)
     training = Training(restarts, data, settings, seeds, callback, checkpoints)

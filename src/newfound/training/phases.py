@@ -1,8 +1,12 @@
 """The phases of training, as data: what each trains on, with what weights, for how many steps.
 
-1. VAE pretraining: with one component only, until z-space has a shape. (Few rows make no z-space worth the name.)
-2. Pseudo-labels: every row is given a component (`newfound.initialisation`), and trained on as if it were its label.
+1. VAE pretraining: with one component only, until z-space has a shape, where components are to be found in it
+   (init="kmeans"; few rows make no z-space worth the name).
+2. Pseudo-labels: every row is given a component (`newfound.discovery`, `newfound.initialisation`), and trained on as if
+   it were its label.
 3. The objective itself.
+
+A refit has the third only.
 """
 
 import math
@@ -19,7 +23,7 @@ from newfound.batching import in_batches
 from newfound.classes import Classes
 from newfound.initialisation import Assignment, Images, Rows, initialise
 from newfound.labels import UNLABELLED
-from newfound.models import DeepGenerativeModel
+from newfound.models.base import DeepGenerativeModel
 from newfound.models.objective import Weights
 from newfound.preprocessing import Scaling
 from newfound.training.restarts import Restarts
@@ -78,7 +82,7 @@ class Schedule(NamedTuple):
         pretrain_steps = _whole_chunks(settings.pretrain_epochs * steps_per_epoch) * is_pretrained(
             settings, data.classes
         )
-        has_vae = len(data.training) >= settings.config.initialisation.vae_min_rows
+        has_vae = data.found is None and len(data.training) >= settings.config.initialisation.vae_min_rows
         return cls(
             vae_steps=pretrain_steps * has_vae,
             pseudo_label_steps=pretrain_steps,
@@ -109,13 +113,14 @@ def _whole_chunks(n_steps: int) -> int:
 def is_pretrained(settings: TrainingSettings, classes: Classes) -> bool:
     """Where there are new components, or so few labels that clusters tell what they mean."""
     has_use = bool(classes.new_components) or (settings.has_few_labels and settings.pu_weight > 0)
-    return bool(settings.pretrain_epochs) and has_use
+    return bool(settings.pretrain_epochs) and has_use and not settings.is_refit
 
 
 def has_pu_term(settings: TrainingSettings, data: TrainingData) -> bool:
     """The same in every phase, so that one compiled program serves them all."""
     has_targets = data.found is not None and data.found.targets is not None
-    return is_pretrained(settings, data.classes) and settings.pu_weight > 0 and has_targets
+    learns_from_them = is_pretrained(settings, data.classes) or settings.is_refit
+    return learns_from_them and settings.pu_weight > 0 and has_targets
 
 
 def phases(
@@ -147,6 +152,9 @@ def phases(
         labels = [assignment.labels for assignment in assignments]
     if schedule.pseudo_label_steps and first != OBJECTIVE:
         yield Phase(PSEUDO_LABELS, labels, targets, settings.weights, schedule.pseudo_label_steps)
+    if settings.is_refit and has_targets and data.found is not None:
+        found = _in_components(data.found, data.classes).targets
+        targets = [found for _ in every if found is not None]
     own_labels = [data.classes.component_of(data.labels) for _ in every]
     yield Phase(OBJECTIVE, own_labels, targets, settings.weights, schedule.main_steps, is_pretraining=False)
 

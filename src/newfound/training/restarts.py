@@ -1,38 +1,16 @@
 """The host's half of training: what has happened to each restart so far, and how it ended."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
 
 import jax
 import numpy as np
 
-from newfound.models import DeepGenerativeModel
+from newfound.models.base import DeepGenerativeModel
+from newfound.models.weights import weights_of
+from newfound.trained import RestartResult, Termination
 from newfound.training.steps import StepInfo, TrainState, named_leaves, select, with_leaves
 
 COUNTERS = ("best_elbo", "latest_elbo", "n_iter_since_best", "learning_rate_reductions")  # an entry for each restart
-
-
-class Termination(StrEnum):
-    """How training ended."""
-
-    MAX_EPOCHS = "max_epochs"
-    EARLY_STOPPING = "early_stopping"
-    DIVERGED = "diverged"
-    INTERRUPTED = "interrupted"
-
-
-@dataclass(frozen=True, eq=False)
-class RestartResult:
-    """What one seed leaves behind."""
-
-    seed: int
-    model: DeepGenerativeModel  # arrays of NumPy
-    termination_condition: Termination
-    validation_elbo: float  # mean over the validation rows; nan where there are none
-    learning_rate_reductions: int  # how often it was halved because the loss was no longer finite
-    history: dict[str, np.ndarray] = field(repr=False)
 
 
 class Restarts:
@@ -135,20 +113,9 @@ class Restarts:
         records = self.histories[i]
         return RestartResult(
             seed=seed,
-            model=jax.tree.map(lambda array: array[i], last if keeps_last else best),
+            weights=weights_of(jax.tree.map(lambda array: array[i], last if keeps_last else best)),
             termination_condition=termination,
             validation_elbo=float(self.latest_elbo[i] if keeps_last else self.best_elbo[i]),
             learning_rate_reductions=int(self.learning_rate_reductions[i]),
             history={name: np.array([r[name] for r in records]) for name in (records[0] if records else {})},
         )
-
-
-def best_restart(restarts: Sequence[RestartResult]) -> int:
-    """The position of the restart with the best validation ELBO, among those that did not diverge if any did not."""
-
-    def worth(restart: RestartResult) -> tuple[bool, float]:
-        elbo = restart.validation_elbo
-        is_usable = restart.termination_condition is not Termination.DIVERGED
-        return is_usable, -math.inf if math.isnan(elbo) else elbo
-
-    return max(range(len(restarts)), key=lambda i: worth(restarts[i]))

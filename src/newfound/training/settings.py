@@ -27,6 +27,7 @@ class TrainingSettings:
     pu_weight: float = 0.0
     labelled_weight: float = 1.0  # of all labelled rows together, relative to those without a label
     has_few_labels: bool = False
+    is_refit: bool = False  # it begins with trained models: nothing is pretrained
     config: Config = DEFAULTS
 
     @property

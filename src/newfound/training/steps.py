@@ -11,8 +11,8 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree, UInt32
 
 from newfound.labels import UNLABELLED
-from newfound.models import MODELS, Architecture, DeepGenerativeModel
-from newfound.models.base import vmap_unless_single
+from newfound.models import MODELS, Architecture
+from newfound.models.base import DeepGenerativeModel, vmap_unless_single
 from newfound.models.objective import Expectation, Terms, Weights, batch_terms, row_terms
 from newfound.models.randomness import HASHED, key_of
 from newfound.preprocessing import Scaling
@@ -48,17 +48,6 @@ class StepInfo(NamedTuple):
     cross_entropy: Float[Array, "*steps"]  # −log q(label | x)
     pu_loss: Float[Array, "*steps"]  # −pu_log_prob
     grad_norm: Float[Array, "*steps"]
-
-
-TERM_NAMES = {  # as people read them
-    "loss": "loss",
-    "reconstruction": "log p(x | y, z)",
-    "kl_z": "KL of z",
-    "kl_y": "KL of y",
-    "cross_entropy": "cross-entropy of the labels",
-    "pu_loss": "PU loss (missing labels)",
-    "grad_norm": "gradient norm",
-}
 
 
 def init_states(
@@ -213,7 +202,11 @@ def with_leaves(tree: PyTree, tensors: Mapping[str, np.ndarray], prefix: str) ->
     leaves, structure = jax.tree_util.tree_flatten_with_path(tree)
     stored = [(leaf, tensors[prefix + jax.tree_util.keystr(path)]) for path, leaf in leaves]
     return jax.tree.unflatten(
-        structure, [jax.random.wrap_key_data(array, impl=HASHED) if _is_key(leaf) else array for leaf, array in stored]
+        structure,
+        [
+            jax.random.wrap_key_data(jnp.asarray(array), impl=HASHED) if _is_key(leaf) else array
+            for leaf, array in stored
+        ],
     )
 
 

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from newfound.labels import UNLABELLED
-from newfound.models import DeepGenerativeModel
+from newfound.models.base import DeepGenerativeModel
 from newfound.models.objective import Expectation
 from newfound.preprocessing import Scaling
 from newfound.training.steps import validation_batch
@@ -20,15 +20,12 @@ def split_rows(
     validation_fraction: float,
     rng: np.random.RandomState,
     groups: np.ndarray | None = None,
-    held_out: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers for training and validation: the same share of every label, at least one, and of the unlabelled.
 
     Where rows have groups (people, sites), whole groups are held out, so that validation tells how well a model does on
-    others than it has seen. `held_out` are the rows for validation where they are not to be drawn.
+    others than it has seen.
     """
-    if held_out is not None:
-        return np.setdiff1d(np.arange(len(codes)), held_out), held_out
     if validation_fraction == 0:
         return np.arange(len(codes)), np.array([], dtype=int)
     if groups is not None:

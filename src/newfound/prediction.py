@@ -1,0 +1,74 @@
+"""What a fitted model says of rows: one way for the estimator and for `predictor`, in NumPy."""
+
+from typing import Any
+
+import numpy as np
+
+from newfound.classes import Decision, answer_columns
+from newfound.fitted_attributes import FittedAttributes, check_fitted
+from newfound.frames import select_columns, with_columns
+from newfound.inference import normed
+
+NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whose columns it then finds by their names."
+
+
+class PredictsRows(FittedAttributes):
+    """The classes of rows and their probabilities. Who inherits says how rows are read and checked (`_read_rows`)."""
+
+    def predict(
+        self, X: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
+    ) -> np.ndarray:
+        """The class of each row: a known one if it is more probable than all new ones together, else a new one.
+
+        `abstain=0.9` gives no answer (−1, "" or None, what means unlabelled) where the class is less probable;
+        `known_only` the best known class, also for rows that are new; `new_threshold` calls new where P(new) is above.
+        """
+        check_fitted(self)
+        decision = Decision(abstain, known_only, new_threshold)
+        decision.check(self._classes)
+        return self._classes.named(self._classes.answer(self.predict_component_proba(X), decision))
+
+    def predict_frame(
+        self, frame: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
+    ) -> Any:
+        """A data frame (pandas, polars, PyArrow) with four columns beside its own, for each row what is said of it.
+
+        `newfound_class`, `newfound_probability` of that class, `newfound_p_new` and `newfound_is_new`. Columns that
+        were not fitted on, such as ids, may be there and are carried along.
+        """
+        check_fitted(self)
+        if not hasattr(self, "feature_names_in_"):
+            raise ValueError(NEEDS_NAMES)
+        decision = Decision(abstain, known_only, new_threshold)
+        decision.check(self._classes)
+        of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_.tolist()))
+        return with_columns(frame, answer_columns(self._classes, self._classes.answer(of_components, decision)))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class of `classes_`, for each row."""
+        of_components = self.predict_component_proba(X)
+        return self._classes.probabilities(of_components)
+
+    def predict_new_proba(self, X: Any) -> np.ndarray:
+        """The probability that a row belongs to a class nobody labelled."""
+        return self.predict_proba(X)[:, self.is_new_].sum(axis=1)
+
+    def predict_component(self, X: Any) -> np.ndarray:
+        """The component of each row: the most probable one of its class."""
+        of_components = self.predict_component_proba(X)
+        return self._classes.answer(of_components).component
+
+    def predict_component_proba(self, X: Any) -> np.ndarray:
+        """The probability q(y | x) of each component, for each row, at the temperature fitted on held-out labels."""
+        check_fitted(self)
+        fitted = self.fitted_
+        return normed(fitted.inference.component_probabilities(self._read_rows(X), fitted.temperature))
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The posterior mean of z."""
+        check_fitted(self)
+        return self.fitted_.inference.latent_means(self._read_rows(X))
+
+    def _read_rows(self, X: Any) -> np.ndarray:
+        """Rows in floats or bytes, checked."""
+        raise NotImplementedError
