@@ -396,6 +396,7 @@ def test_a_run_holds_nothing_personal(place, monkeypatch):
     assert told_path("/srv/secret-project/pets.csv") == "pets.csv"
     monkeypatch.chdir("/")
     assert told_path(place / "home" / "pets.csv") == "~/pets.csv"
+    monkeypatch.chdir(place)
     monkeypatch.setattr(sys, "argv", ["newfound", "fit", "/srv/pets.csv", "--out=/srv/run", "--label", "kind"])
     assert told_command() == "newfound fit pets.csv --out=run --label kind"
     text = b"".join(content for name, content in contents(place / "run").items() if name.endswith((".json", ".html")))

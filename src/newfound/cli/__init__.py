@@ -21,6 +21,7 @@ from newfound.cli.fit_command import fit
 from newfound.cli.labelling_commands import label, refit, suggest
 from newfound.cli.predict_commands import evaluate, predict
 from newfound.cli.run_commands import info, report
+from newfound.interrupts import INTERRUPTED
 
 __all__ = ["app", "datasets_app"]
 
@@ -47,7 +48,18 @@ class Commands(TyperGroup):
         raise SystemExit(FAILED)
 
 
-app = typer.Typer(
+class App(typer.Typer):
+    """The command line: Ctrl-C before a command has begun is no traceback either."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().__call__(*args, **options)
+        except KeyboardInterrupt:
+            print("newfound: interrupted.", file=sys.stderr)
+            raise SystemExit(INTERRUPTED) from None
+
+
+app = App(
     name="newfound",
     cls=Commands,
     no_args_is_help=True,
