@@ -15,6 +15,7 @@ from newfound.models import Architecture
 from newfound.preprocessing import Preprocessing
 
 BLOCK_BYTES = 2**21  # of the widest layer of a block of rows: near what a core's caches hold, and enough for BLAS
+FEW_ROWS = 64  # so many cost no more in double precision, in which no digit depends on the order of the rows
 NEGLIGIBLE = 1e-10  # a component less probable than this moves no mean of z that single precision can tell
 
 Weights = Mapping[str, np.ndarray]  # by the names of `models.weights`
@@ -123,17 +124,21 @@ class Posterior:
         return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
 
     def mean_z(self, x: np.ndarray) -> np.ndarray:
-        """E_{q(z, y | x)} z = Σ_k q(k | x) μ(x, k); the output layer of μ is linear, so that it comes after the sum."""
-        encoder, of_x = self.encoder, self.encoder.first(x)
+        """E_{q(z, y | x)} z = Σ_k q(k | x) μ(x, k); the output layer of μ is linear, so that it comes after the sum.
+
+        In double precision: rows are taken together by their components, and no answer may hang on who else is there.
+        """
+        x, encoder = x.astype(float), self.encoder
+        of_x = encoder.first(x)
         if len(encoder.input_kernels) == 1:  # mean-field: y is not looked at
-            return encoder.outputs[0](encoder.last(of_x))
+            return encoder.outputs[0](encoder.last(of_x)).astype(np.float32)
         q = np.exp(self.log_q_y(x))
-        last = np.zeros((len(x), encoder.outputs[0].kernel.shape[0]), np.float32)
+        last = np.zeros((len(x), encoder.outputs[0].kernel.shape[0]))
         for k, of_y in enumerate(encoder.input_kernels[1]):
             rows = np.flatnonzero(q[:, k] > NEGLIGIBLE)
             if len(rows):
                 last[rows] += q[rows, k, None] * encoder.last(of_x[rows] + of_y)
-        return encoder.outputs[0](last)
+        return encoder.outputs[0](last).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +171,8 @@ class Inference:
         """`function` of the rows as the model sees them: chosen and scaled block by block, so X is never copied."""
         size = self._block_rows
         if len(X) <= size:
-            return function(self._scaled(X))
+            x = self._scaled(X)
+            return function(x.astype(float) if len(x) <= FEW_ROWS else x).astype(np.float32, copy=False)
         return np.concatenate([function(self._scaled(X[i : i + size])) for i in range(0, len(X), size)])
 
     def _scaled(self, rows: np.ndarray) -> np.ndarray:
