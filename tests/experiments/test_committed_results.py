@@ -57,7 +57,7 @@ def test_a_changed_default_of_the_estimator_is_noticed(monkeypatch, name, value)
         check_all_settings()
 
 
-@pytest.mark.parametrize("target", ["all", "small-tables", "number", "rules"])
+@pytest.mark.parametrize("target", ["all", "discovery", "small-tables", "number", "rules"])
 def test_everything_is_done(target):
     experiments = targets.experiments_of(targets.names_of(target), "quick", N_SEEDS)
     assert queue.missing(experiments, COMMITTED, {}) == []
