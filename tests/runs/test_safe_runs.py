@@ -112,7 +112,7 @@ def test_a_second_fit_to_one_place_is_refused_and_told_who_is_at_work(tmp_path):
     assert here.host.encode() not in b"".join(contents(tmp_path).values())
 
 
-@pytest.mark.parametrize("process", [os.getpid(), 1, 4_000_000])
+@pytest.mark.parametrize("process", [os.getpid(), 1, 4_000_000], ids=["this one", "the first", "one that is not there"])
 def test_a_dead_process_s_lock_is_taken_over_whatever_its_number(tmp_path, process):
     """In a container a process number repeats: whether it exists says nothing."""
     path = tmp_path / ".run.lock"
