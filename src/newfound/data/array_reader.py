@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from newfound.data import preprocessing_log
-from newfound.data.cells import finite_singles
+from newfound.data.cells import finite
 from newfound.data.columns import infer_number
 from newfound.data.dataset import Dataset, align
-from newfound.data.encoding import fill_missing
+from newfound.data.encoding import fill_missing, precision
 from newfound.data.file_labels import labels_of_array
 from newfound.data.numpy_files import load_numpy
 from newfound.data.schema import Column, Schema, pixel_names
@@ -105,12 +105,10 @@ def with_columns(dataset: Dataset, schema: Schema | None = None) -> Dataset:
         columns = [Column(name, "numeric", (i,)) for i, name in enumerate(dataset.feature_names)]
         complete = replace(dataset, columns=[] if dataset.kind == "images" else columns)
         return complete if schema is None else align(complete, schema)
-    X = finite_singles(dataset.X)
+    columns = _infer(dataset.X, dataset.feature_names) if schema is None else list(schema.columns)
+    X = finite(dataset.X, precision(columns))
     if schema is not None:
         dataset = align(replace(dataset, X=X), schema)
-        columns = list(schema.columns)
-    else:
-        columns = _infer(X, dataset.feature_names)
     filled = [column if column.feature_type == "categorical" else fill_missing(X, column) for column in columns]
     return replace(dataset, X=X, columns=filled, log=[*dataset.log, *preprocessing_log.about_missing(filled)])
 

@@ -15,6 +15,7 @@ NUMBER = r"^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|[iI][nN][fF](ini
 TRUE_WORDS = ("true", "t", "yes", "y", "on", "ja", "oui", "sí", "si", "sì", "sim", "wahr", "vrai", "是")
 FALSE_WORDS = ("false", "f", "no", "n", "off", "nein", "non", "não", "nao", "falsch", "faux", "否")
 WHOLE_WITH_ZEROS = r"^(-?\d+)\.0+$"
+MOST_ROUNDED = 1e-3  # of the spread of a column
 
 
 def cell_type(arrow_type: Any) -> str:
@@ -142,12 +143,20 @@ def raise_unsupported_type(name: str, arrow_type: Any) -> NoReturn:
     raise DataError(f"Column {name!r} holds {what}; expected numbers or categories. Give what the model was fitted on.")
 
 
-def finite_singles(values: np.ndarray) -> np.ndarray:
-    """Single precision, NaN for what is missing or out of its range."""
+def finite(values: np.ndarray, dtype: Any = np.float32) -> np.ndarray:
+    """A copy in single precision, or in another one; NaN for what is missing or out of its range."""
     with np.errstate(over="ignore"):
-        singles = values.astype(np.float32)
-    singles[~np.isfinite(singles)] = np.nan
-    return singles
+        cast = values.astype(dtype)
+    cast[~np.isfinite(cast)] = np.nan
+    return cast
+
+
+def needs_doubles(present: np.ndarray) -> bool:
+    """Whether single precision would round away what tells these numbers apart: 10⁹ with unit noise, or 10⁻⁶⁰."""
+    with np.errstate(over="ignore"):
+        rounded_by = np.median(np.abs(present - present.astype(np.float32)))
+    apart = np.abs(present - np.median(present))
+    return bool(rounded_by > MOST_ROUNDED * (np.median(apart) or apart.mean()))
 
 
 def _as_floats(cells: Any, name: str) -> np.ndarray:

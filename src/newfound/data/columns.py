@@ -20,7 +20,8 @@ from newfound.data.cells import (
     booleans,
     cell_type,
     count_numbers,
-    finite_singles,
+    finite,
+    needs_doubles,
     numbers,
     numbers_among_text,
     text,
@@ -70,14 +71,21 @@ def _order_of(arrow_type: Any) -> str:
 
 def infer_number(name: str, values: np.ndarray, is_boolean: bool = False) -> Column | None:
     """Numeric or binary, from the values alone, so that it is the same for a file and for an array."""
-    values = finite_singles(values)
-    present = values[~np.isnan(values)]
+    present = _present(values, float)
+    is_double = len(present) > 0 and needs_doubles(present)
+    if not is_double:
+        present = _present(present, np.float32)
     if len(present) == 0:
         return None
     is_one = present == 1
     if is_boolean or (is_one.any() and not is_one.all() and bool((is_one | (present == 0)).all())):
         return Column(name, "binary", fill_value=float(2 * is_one.sum() > len(present)))
-    return Column(name, "numeric", fill_value=float(np.median(present)))
+    return Column(name, "numeric", fill_value=float(np.median(present)), is_double=is_double)
+
+
+def _present(values: np.ndarray, dtype: Any) -> np.ndarray:
+    cast = finite(values, dtype)
+    return cast[~np.isnan(cast)]
 
 
 def infer_categorical(name: str, words: Any) -> Column | None:

@@ -15,7 +15,7 @@ from newfound.labels import Labels
 class Dataset:
     """Rows, their labels where there are any, and how the source was read."""
 
-    X: np.ndarray  # (n, d), float32 or uint8
+    X: np.ndarray  # (n, d), float32, float64 where that would lose something, or uint8
     labels: Labels  # of n rows; class names are text
     feature_names: list[str]  # one for each column of X
     row_ids: np.ndarray  # (n,)

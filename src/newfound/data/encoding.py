@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from newfound.data.cells import booleans, cell_type, count_numbers, finite_singles, numbers, numbers_among_text, text
+from newfound.data.cells import booleans, cell_type, count_numbers, finite, numbers, numbers_among_text, text
 from newfound.data.dates import date_features
 from newfound.data.number_blocks import list_values
 from newfound.data.number_format import NumberFormat, plain_numbers
@@ -15,9 +15,14 @@ from newfound.data.schema import MISSING_CATEGORY, Column
 
 def encode(table: Any, columns: Sequence[Column], first_row: int = 0) -> tuple[np.ndarray, list[Column]]:
     """X, and the columns with what was missing or unknown in these rows counted."""
-    X = np.zeros((table.num_rows, sum(len(column.positions) for column in columns)), np.float32)
+    X = np.zeros((table.num_rows, sum(len(column.positions) for column in columns)), precision(columns))
     encoders = {"categorical": _encode_categories, "date": _encode_dates, "block": _encode_block}
     return X, [encoders.get(c.feature_type, _encode_numbers)(X, c, table, first_row) for c in columns]
+
+
+def precision(columns: Sequence[Column]) -> type[np.floating]:
+    """What X is in: single precision, unless that would lose something."""
+    return np.float64 if any(column.is_double for column in columns) else np.float32
 
 
 def _encode_numbers(X: np.ndarray, column: Column, table: Any, first_row: int) -> Column:
@@ -31,7 +36,7 @@ def _encode_numbers(X: np.ndarray, column: Column, table: Any, first_row: int) -
         values = numbers_among_text(words, column.name)
     else:
         values = (booleans if column.feature_type == "binary" else numbers)(cells, column.name, first_row)
-    X[:, column.positions[0]] = finite_singles(values)
+    X[:, column.positions[0]] = finite(values, X.dtype)
     counted = fill_missing(X, column)
     return replace(counted, n_missing=counted.n_missing - n_text, n_unknown=counted.n_unknown + n_text)
 
@@ -56,7 +61,7 @@ def _encode_dates(X: np.ndarray, column: Column, table: Any, first_row: int) -> 
 def _encode_block(X: np.ndarray, column: Column, table: Any, first_row: int) -> Column:
     if not column.sources:
         return _fill_rows(X, column, list_values(table.column(column.name), column, first_row))
-    arrays = [finite_singles(numbers(table.column(name), name, first_row)) for name in column.sources]
+    arrays = [finite(numbers(table.column(name), name, first_row)) for name in column.sources]
     return _fill_rows(X, column, np.stack(arrays, axis=1))
 
 
@@ -64,7 +69,7 @@ def _fill_rows(X: np.ndarray, column: Column, values: np.ndarray) -> Column:
     """Put values in their place, with the fill values where they are missing; cells are counted by their rows."""
     is_missing = np.isnan(values)
     here = slice(column.positions[0], column.positions[-1] + 1)
-    X[:, here] = np.where(is_missing, np.asarray(column.fill_value, np.float32), values)
+    X[:, here] = np.where(is_missing, np.asarray(column.fill_value, X.dtype), values)
     return replace(column, n_missing=int(is_missing.any(axis=1).sum()), n_unknown=0)
 
 

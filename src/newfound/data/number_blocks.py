@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from newfound.data.cells import finite_singles, is_list, numbers
+from newfound.data.cells import finite, is_list, numbers
 from newfound.data.schema import Column, Dropped
 from newfound.errors import DataError
 
@@ -57,7 +57,7 @@ def list_values(cells: Any, column: Column, first_row: int = 0) -> np.ndarray:
     values = np.full((len(cells), column.width), np.nan, np.float32)
     present = pc.list_flatten(cells.drop_null()).cast(pa.float32(), safe=False)
     values[np.isfinite(lengths)] = np.asarray(present.to_numpy()).reshape(-1, column.width)
-    return finite_singles(values)
+    return finite(values)
 
 
 def join_numbered(columns: Sequence[Column], table: Any) -> list[Column]:
@@ -85,7 +85,7 @@ def _is_one_unit(run: Sequence[Column], table: Any) -> bool:
     """Fractions, and spreads of about one size."""
     spreads = []
     for column in run:
-        values = finite_singles(numbers(table.column(column.name), column.name))
+        values = finite(numbers(table.column(column.name), column.name))
         present = values[np.isfinite(values)]
         if bool((present == np.rint(present)).all()):
             return False

@@ -36,6 +36,7 @@ class Column:
     parts: tuple[str, ...] = ()  # of dates, as in DATE_PARTS
     width: int = 0  # of a block that is one column of lists
     sources: tuple[str, ...] = ()  # of a block that is several columns
+    is_double: bool = False  # single precision would round away what tells its values apart
 
     @property
     def read_from(self) -> tuple[str, ...]:
