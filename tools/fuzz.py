@@ -33,7 +33,7 @@ sys.path.insert(0, str(FUZZING))
 
 MEMORY = 1 << 30  # bytes beyond what the libraries take
 SECONDS = 10  # of computing, for one input
-SLICE = 1_000  # inputs of a child
+SLICE = 5_000  # inputs of a child
 MAX_BYTES = 65_536
 HEADER = struct.Struct("<QQQQ")  # inputs, of them read, of them refused, length of the present one
 
