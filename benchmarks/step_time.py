@@ -69,8 +69,8 @@ def newfound_steps(shape: Shape, n_restarts: int = 1) -> Run:
     inputs, latent, likelihood = DATA[shape.data]
     rng = np.random.default_rng(0)
     architecture = Architecture(shape.model, inputs, shape.n_components, latent, (shape.units, shape.units), likelihood)
-    prior = jnp.asarray(log_prior(np.ones(N_KNOWN), shape.n_components - N_KNOWN, 0.5))
-    state = [init_states(np.arange(n_restarts, dtype=np.uint32), prior, jnp.float32(1), architecture)]
+    prior = log_prior(np.ones(N_KNOWN), shape.n_components - N_KNOWN, 0.5)
+    state = [init_states(range(n_restarts), prior, 1.0, architecture)]
     sizes = (n_restarts, STEPS_PER_CHUNK, 2 * shape.batch)
     rows = rng.integers(0, 256, (*sizes, inputs), dtype=np.uint8)
     if likelihood == "gaussian":

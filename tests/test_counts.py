@@ -33,8 +33,8 @@ INPUTS, LATENT, N_KNOWN, N_COMPONENTS, STEPS = 444, 5, 5, 45, 4
 
 def compiled_chunk(batch, units):
     architecture = Architecture("gmdgm", INPUTS, N_COMPONENTS, LATENT, (units, units), "bernoulli")
-    prior = jnp.asarray(log_prior(np.ones(N_KNOWN), N_COMPONENTS - N_KNOWN, 0.5))
-    states = init_states(np.zeros(1, np.uint32), prior, jnp.float32(1), architecture)
+    prior = log_prior(np.ones(N_KNOWN), N_COMPONENTS - N_KNOWN, 0.5)
+    states = init_states([0], prior, 1.0, architecture)
     sizes = (1, STEPS, 2 * batch)
     rows = np.zeros((*sizes, INPUTS), np.uint8)
     labels = np.full(sizes, UNLABELLED, np.int32)

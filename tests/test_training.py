@@ -12,7 +12,6 @@ from newfound.inference import Posterior
 from newfound.initialisation import Assignment
 from newfound.labels import UNLABELLED
 from newfound.models import MODELS, Architecture, log_prior
-from newfound.models.randomness import key_of
 from newfound.preprocessing import Scaling
 from newfound.trained import Termination
 from newfound.training import TrainingData, TrainingSettings, loop, train
@@ -240,7 +239,7 @@ def test_a_snapshot_is_of_the_chunk_that_was_trained_on_not_of_the_one_read_ahea
 
     def begin(callback):
         prior = log_prior(np.array([20, 20]), N_NEW, 0.5)
-        states = loop.init_states(np.zeros(1, np.uint32), prior, np.float32(1), architecture)
+        states = loop.init_states([0], prior, 1.0, architecture)
         return loop.Training(loop.Restarts(states, 1, 8, None), data, how, [0], callback)
 
     snapshots = []
@@ -332,7 +331,7 @@ def test_a_component_without_rows_lies_among_all_of_them():
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_with_placed_components_treats_each_like_the_first(model, posterior):
     architecture = Architecture(model, D_X, 4, 2, (16, 16), "gaussian", posterior)
-    fresh = MODELS[model].init(key_of(0), architecture, jnp.log(jnp.full(4, 0.25)), jnp.float32(1))
+    fresh = MODELS[model].init(np.random.default_rng(0), architecture, jnp.log(jnp.full(4, 0.25)), jnp.float32(1))
     mean, log_var = jnp.arange(8.0).reshape(4, 2), jnp.zeros((4, 2))
     placed = fresh.place_components(mean, log_var)
     x, ys = jnp.ones(D_X), jnp.eye(4)

@@ -11,7 +11,6 @@ from newfound.discovery import Evidence
 from newfound.discovery.class_tree import grow_tree
 from newfound.fitted import Fitted
 from newfound.models import MODELS, Architecture
-from newfound.models.randomness import key_of
 from newfound.models.weights import weights_of
 from newfound.preprocessing import Scaling
 from newfound.trained import RestartResult, Termination
@@ -53,5 +52,5 @@ def fitted_by_hand(kind, n_known, n_fragments, n_new, seed, n_rows=60, has_tree=
 @cache
 def network(n_components):
     architecture = Architecture("gmdgm", 2, n_components, 1, (2,), "gaussian")
-    model = MODELS["gmdgm"].init(key_of(0), architecture, jnp.zeros(n_components), jnp.float32(1))
+    model = MODELS["gmdgm"].init(np.random.default_rng(0), architecture, jnp.zeros(n_components), jnp.float32(1))
     return architecture, RestartResult(0, weights_of(model), Termination.MAX_EPOCHS, 0.0, 0, {"elbo": np.zeros(1)})

@@ -39,7 +39,7 @@ class Case:
 
         @jax.jit
         def shaken() -> DeepGenerativeModel:
-            model = MODELS[self.model].init(key_of(0), architecture, log_p_y, jnp.float32(SIGMA))
+            model = MODELS[self.model].init(np.random.default_rng(0), architecture, log_p_y, jnp.float32(SIGMA))
             leaves, structure = jax.tree.flatten(model)
             keys = jax.random.split(key_of(1), len(leaves))
             moved = [leaf + 0.3 * jax.random.normal(key, leaf.shape) for leaf, key in zip(leaves, keys, strict=True)]

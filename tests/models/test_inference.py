@@ -83,7 +83,7 @@ def test_what_is_known_here_is_in_the_registries():
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_activations_are_those_of_training(activation):
-    network = Mlp.init(key_of(0), (5,), (7, 6), (4,), activation)
+    network = Mlp.init(np.random.default_rng(0), (5,), (7, 6), (4,), activation)
     x = 3 * np.random.default_rng(0).standard_normal((30, 5)).astype("f4")
     (expected,) = jax.jit(jax.vmap(network))(x)
     weights = {f".net{name}": array for name, array in weights_of(network).items()}

@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from newfound.models.architecture import Architecture
 from newfound.models.likelihoods import LIKELIHOODS, Likelihood
@@ -63,7 +63,7 @@ class DeepGenerativeModel(eqx.Module):
     @abstractmethod
     def init(
         cls,
-        key: Key[Array, ""],
+        rng: np.random.Generator,
         architecture: Architecture,
         log_p_y: Float[Array, " K"],
         sigma: Float[Array, ""],
@@ -99,14 +99,13 @@ class DeepGenerativeModel(eqx.Module):
 
 
 def shared_parts(
-    key: Key[Array, ""],
+    rng: np.random.Generator,
     architecture: Architecture,
     decoder_inputs: tuple[int, ...],
     sigma: Float[Array, ""],
 ) -> dict:
     """The networks of the paper's Appendix C; only the decoder's inputs differ between models."""
     d_x, n_components, d_z = architecture.n_features, architecture.n_components, architecture.latent_dim
-    classifier_key, encoder_key, decoder_key = jax.random.split(key, 3)
     encoder_inputs = (d_x, n_components) if architecture.posterior == "structured" else (d_x,)
     network = partial(
         Mlp.init,
@@ -115,8 +114,8 @@ def shared_parts(
         init_scale=architecture.init_scale,
     )
     return {
-        "classifier": network(classifier_key, inputs=(d_x,), outputs=(n_components,)),
-        "encoder": network(encoder_key, inputs=encoder_inputs, outputs=(d_z, d_z)),
-        "decoder": network(decoder_key, inputs=decoder_inputs, outputs=(d_x,)),
+        "classifier": network(rng, inputs=(d_x,), outputs=(n_components,)),
+        "encoder": network(rng, inputs=encoder_inputs, outputs=(d_z, d_z)),
+        "decoder": network(rng, inputs=decoder_inputs, outputs=(d_x,)),
         "likelihood": LIKELIHOODS[architecture.likelihood].init(d_x, sigma, architecture.blocks),
     }

@@ -2,13 +2,12 @@
 
 import dataclasses
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from newfound.models.architecture import Architecture
 from newfound.models.base import DeepGenerativeModel, Gaussian, shared_parts
+from newfound.models.networks import normals, zeros
 
 
 class GaussianMixtureDGM(DeepGenerativeModel):
@@ -28,18 +27,17 @@ class GaussianMixtureDGM(DeepGenerativeModel):
     @classmethod
     def init(
         cls,
-        key: Key[Array, ""],
+        rng: np.random.Generator,
         architecture: Architecture,
         log_p_y: Float[Array, " K"],
         sigma: Float[Array, ""],
     ) -> "GaussianMixtureDGM":
-        parts_key, table_key = jax.random.split(key)
         table = (architecture.n_components, architecture.latent_dim)
         return cls(
             log_p_y=log_p_y,
-            **shared_parts(parts_key, architecture, (architecture.latent_dim,), sigma),
-            component_mean=jax.random.normal(table_key, table),
-            component_log_var=jnp.zeros(table),
+            **shared_parts(rng, architecture, (architecture.latent_dim,), sigma),
+            component_mean=normals(rng, *table),
+            component_log_var=zeros(*table),
         )
 
     def p_z(self, y: Float[Array, " K"]) -> Gaussian:

@@ -13,6 +13,7 @@ import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Key
 
+from newfound.models.networks import zeros
 from newfound.preprocessing import Blocks
 
 Row = Float[Array, " d_x"]
@@ -112,7 +113,7 @@ class LearnedGaussian(Likelihood):
 
     @classmethod
     def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "LearnedGaussian":
-        return cls(unit=sigma, log_ratio=jnp.zeros(d_x))
+        return cls(unit=sigma, log_ratio=zeros(d_x))
 
     @property
     def sigma(self) -> Row:

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 ACTIVATIONS = {"relu": jax.nn.relu, "gelu": jax.nn.gelu, "silu": jax.nn.silu, "tanh": jnp.tanh}
 
@@ -30,7 +30,7 @@ class Mlp(eqx.Module):
     @classmethod
     def init(
         cls,
-        key: Key[Array, ""],
+        rng: np.random.Generator,
         inputs: tuple[int, ...],
         hidden_layer_sizes: tuple[int, ...],
         outputs: tuple[int, ...],
@@ -38,18 +38,17 @@ class Mlp(eqx.Module):
         init_scale: float | None = None,
     ) -> "Mlp":
         """Kernels are Glorot's, or N(0, init_scale²) as the paper prints; biases are zero."""
-        keys = iter(jax.random.split(key, len(inputs) + len(hidden_layer_sizes) + len(outputs)))
         fan_in = sum(inputs)
         return cls(
-            input_kernels=tuple(_kernel(next(keys), hidden_layer_sizes[0], n, fan_in, init_scale) for n in inputs),
+            input_kernels=tuple(_kernel(rng, hidden_layer_sizes[0], n, fan_in, init_scale) for n in inputs),
             hidden_kernels=tuple(
-                _kernel(next(keys), above, below, below, init_scale) for below, above in pairwise(hidden_layer_sizes)
+                _kernel(rng, above, below, below, init_scale) for below, above in pairwise(hidden_layer_sizes)
             ),
-            hidden_biases=tuple(jnp.zeros(n) for n in hidden_layer_sizes),
+            hidden_biases=tuple(zeros(n) for n in hidden_layer_sizes),
             output_kernels=tuple(
-                _kernel(next(keys), n, hidden_layer_sizes[-1], hidden_layer_sizes[-1], init_scale) for n in outputs
+                _kernel(rng, n, hidden_layer_sizes[-1], hidden_layer_sizes[-1], init_scale) for n in outputs
             ),
-            output_biases=tuple(jnp.zeros(n) for n in outputs),
+            output_biases=tuple(zeros(n) for n in outputs),
             activation=activation,
         )
 
@@ -85,7 +84,18 @@ class Mlp(eqx.Module):
 
 
 def _kernel(
-    key: Key[Array, ""], n_out: int, n_in: int, fan_in: int, scale: float | None
+    rng: np.random.Generator, n_out: int, n_in: int, fan_in: int, scale: float | None
 ) -> Float[Array, "{n_out} {n_in}"]:
     glorot = (2 / (fan_in + n_out)) ** 0.5
-    return (glorot if scale is None else scale) * jax.random.normal(key, (n_out, n_in))
+    return normals(rng, n_out, n_in, scale=glorot if scale is None else scale)
+
+
+# Parameters are begun by NumPy: a program of JAX that runs once takes longer to compile than all of it to draw.
+
+
+def normals(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> Float[Array, "..."]:
+    return jax.device_put(np.float32(scale) * rng.standard_normal(shape, dtype=np.float32))
+
+
+def zeros(*shape: int) -> Float[Array, "..."]:
+    return jax.device_put(np.zeros(shape, np.float32))

@@ -4,7 +4,7 @@ import dataclasses
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from newfound.models.architecture import Architecture
 from newfound.models.base import DeepGenerativeModel, Gaussian, shared_parts
@@ -24,13 +24,13 @@ class SemiSupervisedVAE(DeepGenerativeModel):
     @classmethod
     def init(
         cls,
-        key: Key[Array, ""],
+        rng: np.random.Generator,
         architecture: Architecture,
         log_p_y: Float[Array, " K"],
         sigma: Float[Array, ""],
     ) -> "SemiSupervisedVAE":
         decoder_inputs = (architecture.latent_dim, architecture.n_components)
-        return cls(log_p_y=log_p_y, **shared_parts(key, architecture, decoder_inputs, sigma))
+        return cls(log_p_y=log_p_y, **shared_parts(rng, architecture, decoder_inputs, sigma))
 
     def p_z(self, y: Float[Array, " K"]) -> Gaussian:
         return Gaussian(jnp.zeros(self.latent_dim), jnp.zeros(self.latent_dim))

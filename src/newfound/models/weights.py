@@ -8,7 +8,7 @@ import numpy as np
 from newfound.models import MODELS
 from newfound.models.architecture import Architecture
 from newfound.models.base import DeepGenerativeModel
-from newfound.models.randomness import key_of
+from newfound.models.networks import zeros
 
 
 def weights_of(model: eqx.Module) -> dict[str, np.ndarray]:
@@ -19,7 +19,7 @@ def weights_of(model: eqx.Module) -> dict[str, np.ndarray]:
 
 def model_of(architecture: Architecture, weights: dict[str, np.ndarray]) -> DeepGenerativeModel:
     """The model that has these arrays."""
-    log_p_y, sigma = jnp.zeros(architecture.n_components), jnp.float32(1)
-    blank = jax.eval_shape(lambda: MODELS[architecture.model].init(key_of(0), architecture, log_p_y, sigma))
+    log_p_y, sigma = zeros(architecture.n_components), jnp.float32(1)
+    blank = MODELS[architecture.model].init(np.random.default_rng(0), architecture, log_p_y, sigma)
     paths, structure = jax.tree_util.tree_flatten_with_path(blank)
     return jax.tree.unflatten(structure, [weights[jax.tree_util.keystr(path)] for path, _ in paths])

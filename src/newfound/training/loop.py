@@ -60,9 +60,9 @@ def train(
 
     The models are fresh, unless there are some to begin with, one for each seed.
     """
-    states = init_states(np.array(seeds, np.uint32), log_p_y, np.float32(sigma), architecture)
+    states = init_states(seeds, log_p_y, sigma, architecture)
     if begin_with is not None:
-        states = states._replace(model=jax.tree.map(lambda *arrays: jnp.stack(arrays), *begin_with))
+        states = states._replace(model=jax.tree.map(lambda *arrays: jnp.asarray(np.stack(arrays)), *begin_with))
     most_reductions = settings.config.optimisation.max_learning_rate_reductions
     restarts = Restarts(states, len(seeds), most_reductions, settings.n_iter_no_change)
     training = Training(restarts, data, settings, seeds, callback, checkpoints)

@@ -1,6 +1,6 @@
 """The compiled half of training: a step, a chunk of steps, an evaluation of validation rows. Pure functions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key, PyTree, UInt32
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from newfound.labels import UNLABELLED
 from newfound.models import MODELS, Architecture
@@ -19,6 +19,7 @@ from newfound.preprocessing import Scaling
 from newfound.training.compilation import training_options
 
 ADAM = optax.scale_by_adam()
+SMALL = 2**16  # numbers of an array that is packed with others
 
 
 class Hyperparameters(NamedTuple):
@@ -50,27 +51,18 @@ class StepInfo(NamedTuple):
     grad_norm: Float[Array, "*steps"]
 
 
-def init_states(
-    seeds: UInt32[Array, " restarts"] | np.ndarray,
-    log_p_y: Array | np.ndarray,
-    sigma: Array | np.float32,
-    architecture: Architecture,
-) -> TrainState:
+def init_states(seeds: Sequence[int], log_p_y: np.ndarray, sigma: float, architecture: Architecture) -> TrainState:
     """A fresh state for every restart."""
-    models, keys = _init_models(seeds, log_p_y, sigma, architecture)
-    moments = jax.eval_shape(jax.vmap(ADAM.init), models)
-    return TrainState(models, jax.tree.map(lambda of: np.zeros(of.shape, of.dtype), moments), keys)
+    prior, unit = jax.device_put((log_p_y, np.float32(sigma)))
+    begun = [MODELS[architecture.model].init(np.random.default_rng(seed), architecture, prior, unit) for seed in seeds]
+    models = jax.device_put(jax.tree.map(lambda *leaves: np.stack(leaves), *begun))
+    moments = jax.eval_shape(jax.vmap(lambda model: ADAM.init(packed(model))), models)
+    return TrainState(models, jax.tree.map(lambda of: np.zeros(of.shape, of.dtype), moments), _keys(seeds))
 
 
-@partial(jax.jit, static_argnames="architecture")
-def _init_models(
-    seeds: UInt32[Array, " restarts"], log_p_y: Float[Array, " K"], sigma: Float[Array, ""], architecture: Architecture
-) -> tuple[DeepGenerativeModel, Key[Array, " restarts"]]:
-    def init(seed: UInt32[Array, ""]) -> tuple[DeepGenerativeModel, Key[Array, ""]]:
-        model_key, training_key = jax.random.split(key_of(seed))
-        return MODELS[architecture.model].init(model_key, architecture, log_p_y, sigma), training_key
-
-    return jax.vmap(init)(seeds)
+def _keys(seeds: Sequence[int]) -> Key[Array, " restarts"]:
+    words = [np.random.SeedSequence(seed).generate_state(2) for seed in seeds]
+    return jax.random.wrap_key_data(jax.device_put(np.stack(words)), impl=HASHED)
 
 
 def train_step(
@@ -102,13 +94,37 @@ def train_step(
         return -sums.objective(hyperparameters.weights), sums
 
     (value, sums), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
+    gradient = packed(gradient)
     norm = optax.tree.norm(gradient)
     shrink = jnp.minimum(1.0, hyperparameters.max_grad_norm / norm)
     direction, moments = ADAM.update(jax.tree.map(lambda g: shrink * g, gradient), state.moments)
-    model = jax.tree.map(lambda parameter, d: parameter - learning_rate * d, state.model, direction)
+    directions = unpacked(direction, state.model)
+    model = jax.tree.map(lambda parameter, d: parameter - learning_rate * d, state.model, directions)
     classified = -sums.log_q_label, -sums.pu_log_prob
     info = StepInfo(value, sums.reconstruction, sums.kl_z, sums.kl_y, *classified, norm)
     return TrainState(model, moments, key), info
+
+
+class Packed(NamedTuple):
+    """The arrays of a model, small ones joined: a program for each of them takes long to compile."""
+
+    large: list[Array]
+    small: Float[Array, " n"]
+
+
+def packed(tree: PyTree) -> Packed:
+    leaves = jax.tree.leaves(tree)
+    small = [jnp.ravel(leaf) for leaf in leaves if leaf.size < SMALL]
+    return Packed([leaf for leaf in leaves if leaf.size >= SMALL], jnp.concatenate(small))
+
+
+def unpacked(packed: Packed, like: PyTree) -> PyTree:
+    leaves, structure = jax.tree.flatten(like)
+    ends = np.cumsum([leaf.size for leaf in leaves if leaf.size < SMALL])
+    large, small = iter(packed.large), iter(jnp.split(packed.small, ends[:-1]))
+    return jax.tree.unflatten(
+        structure, [next(small).reshape(leaf.shape) if leaf.size < SMALL else next(large) for leaf in leaves]
+    )
 
 
 def row_weights(n_rows: int, n_labelled: int, labelled_weight: Float[Array, ""]) -> Float[Array, " batch"]:
