@@ -37,15 +37,10 @@ class Case:
         )
         log_p_y = jnp.asarray(log_prior(np.array([3, 1]), N_NEW, 0.5))
 
-        @jax.jit
-        def shaken() -> DeepGenerativeModel:
-            model = MODELS[self.model].init(np.random.default_rng(0), architecture, log_p_y, jnp.float32(SIGMA))
-            leaves, structure = jax.tree.flatten(model)
-            keys = jax.random.split(key_of(1), len(leaves))
-            moved = [leaf + 0.3 * jax.random.normal(key, leaf.shape) for leaf, key in zip(leaves, keys, strict=True)]
-            return eqx.tree_at(_fixed_parts, jax.tree.unflatten(structure, moved), _fixed_parts(model))
-
-        return shaken()
+        rng = np.random.default_rng(0)
+        model = MODELS[self.model].init(rng, architecture, log_p_y, jnp.float32(SIGMA))
+        moved = jax.tree.map(lambda leaf: jax.device_put(leaf + 0.3 * rng.normal(size=leaf.shape).astype("f4")), model)
+        return eqx.tree_at(_fixed_parts, moved, _fixed_parts(model))
 
     @cache  # noqa: B019
     def row(self, seed: int = 0) -> jax.Array:

@@ -1,6 +1,6 @@
 """What must hold of every model, whatever its parameters. Each law is one compiled program a case."""
 
-from functools import partial
+from functools import cache, partial
 
 import equinox as eqx
 import jax
@@ -82,9 +82,9 @@ def test_labelled_bound_is_the_unlabelled_one_of_a_classifier_that_is_sure(case)
     assert float(labelled) == pytest.approx(float(unlabelled), rel=1e-4)
 
 
-@pytest.mark.parametrize("over_y", ["gumbel", "exact"])
-def test_gradients_are_finite(case, over_y):
-    """Without labels, with all, and with a class of which none is in the batch."""
+@cache
+def gradient_of(case, over_y):
+    """Of the objective of eight rows, by the model and their labels; compiled once for both tests that follow."""
     rows = jnp.stack([case.row(seed) for seed in range(8)])
 
     def objective(model, labels):
@@ -92,15 +92,19 @@ def test_gradients_are_finite(case, over_y):
         terms = batch_terms(model, rows, labels, targets, key_of(3), HALF, Expectation(over_y))
         return jnp.mean(terms.objective(Weights(*[jnp.float32(1)] * 2)))
 
-    gradient_of = jax.jit(jax.grad(objective))
+    return jax.jit(jax.grad(objective))
+
+
+@pytest.mark.parametrize("over_y", ["gumbel", "exact"])
+def test_gradients_are_finite(case, over_y):
+    """Without labels, with all, and with a class of which none is in the batch."""
     for labels in ([UNLABELLED] * 8, [0, 1] * 4, [0] * 4 + [UNLABELLED] * 4):
-        gradient = gradient_of(case.build(), jnp.array(labels))
+        gradient = gradient_of(case, over_y)(case.build(), jnp.array(labels))
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
 
 
 def test_prior_and_given_scales_are_not_trained(case):
-    gradient_of = jax.jit(jax.grad(lambda m, x: elbo_of(m, x, jnp.int32(0), key_of(0), HALF, Expectation("exact"))))
-    gradient = gradient_of(case.build(), case.row())
+    gradient = gradient_of(case, "exact")(case.build(), jnp.zeros(8, int))
     assert not np.any(gradient.log_p_y)
     assert not np.any(fixed_scales(gradient.likelihood))
     has_scale = case.likelihood != "bernoulli"
