@@ -7,22 +7,25 @@ from small import blobs, quick
 from newfound import GMDGM
 from newfound.experiments.experiment import Experiment
 from newfound.experiments.simulated_person import is_simulated, named_by_majority
-from newfound.experiments.suggestion_tables import BUDGETS, suggestion_series
+from newfound.experiments.suggestion_tables import BUDGETS, N_DRAWS, suggestion_series
 
 
 def test_which_methods_have_a_person():
-    assert [is_simulated(method) for method in ("named", "suggested-20", "random-5", "gmdgm", "discovery")] == [
+    assert [is_simulated(method) for method in ("named", "suggested-20", "random-5-draw-0", "gmdgm", "discovery")] == [
         *(True, True, True, False, False),
     ]
 
 
 def test_every_budget_is_there_with_suggested_and_random_rows():
     methods = {series.model for series in suggestion_series()}
-    assert methods == {"named", *(f"{how}-{n}" for n in BUDGETS for how in ("suggested", "random"))}
+    drawn = {f"random-{n}-draw-{draw}" for n in BUDGETS for draw in range(N_DRAWS)}
+    assert methods == {"named", *(f"suggested-{n}" for n in BUDGETS), *drawn}
 
 
 def test_the_settings_on_record_are_those_of_the_model():
-    ours, plain = (Experiment("default", "digits", m, "half-hidden", 0).settings({}) for m in ("random-5", "gmdgm"))
+    ours, plain = (
+        Experiment("default", "digits", m, "half-hidden", 0).settings({}) for m in ("random-5-draw-0", "gmdgm")
+    )
     assert ours == plain
 
 

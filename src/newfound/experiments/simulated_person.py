@@ -1,7 +1,7 @@
 """The loop with a simulated person: names the new classes, labels some rows, and a second fit takes the labels in.
 
 The methods stand where a model does: "named" (names alone, no second fit), "suggested-50" (names, and labels of the
-rows that `suggest` gives), "random-50" (names, and labels of as many rows picked at random).
+rows that `suggest` gives), "random-50-draw-1" (names, and labels of as many rows picked at random, drawn once more).
 """
 
 import re
@@ -16,7 +16,7 @@ from newfound.experiments.presets import Changes, keywords
 from newfound.experiments.tasks import Task, make_task
 
 NAMED = "named"
-LABELLING = re.compile(r"(suggested|random)-(\d+)")
+LABELLING = re.compile(r"suggested-(\d+)|random-(\d+)-draw-(\d+)")
 
 
 def is_simulated(method: str) -> bool:
@@ -29,7 +29,9 @@ def fit_with_person(method: str, dataset: str, regime: str, seed: int, changes: 
     labelling = LABELLING.fullmatch(method)
     if labelling is None:
         return model
-    rows = _rows_to_label(labelling[1], int(labelling[2]), model, task, seed)
+    suggested, random, draw = labelling.groups()
+    is_open = np.flatnonzero(~task.labels.is_labelled)
+    rows = model.suggest(task.X, int(suggested)).rows if suggested else _drawn(is_open, int(random), seed, int(draw))
     y = task.labels.names
     y[rows] = task.all_labels.names[rows]
     with warnings.catch_warnings():
@@ -37,10 +39,8 @@ def fit_with_person(method: str, dataset: str, regime: str, seed: int, changes: 
         return model.refit(task.X, y)
 
 
-def _rows_to_label(how: str, n: int, model: Any, task: Task, seed: int) -> np.ndarray:
-    if how == "suggested":
-        return model.suggest(task.X, n).rows
-    return np.random.default_rng(seed).permutation(np.flatnonzero(~task.labels.is_labelled))[:n]
+def _drawn(rows: np.ndarray, n: int, seed: int, draw: int) -> np.ndarray:
+    return np.random.default_rng([seed, draw]).permutation(rows)[:n]
 
 
 @lru_cache(maxsize=1)  # one first fit for all that follows from it
