@@ -22,3 +22,9 @@ def test_numbers_that_single_precision_holds_well_enough_take_half_the_memory():
     numbers = np.random.default_rng(0).normal(170.1, 10, size=(40, 3))
     numbers[0] = 1e300  # a wild cell is no reason
     assert read_dataset(numbers).X.dtype == np.float32
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("numbers", [[1.7e308, -1.7e308, 1.0], [5e-324, 0, 5e-324], [1e39, 1, 2], [1e308] * 3])
+def test_the_ends_of_double_precision_are_judged_without_a_warning(numbers):
+    assert read_dataset(np.array(numbers)[:, None]).X.dtype in (np.float32, np.float64)

@@ -64,7 +64,7 @@ def _check(dataset: Any) -> None:
     n, d = dataset.X.shape
     assert n == len(dataset.labels) == len(dataset.row_ids), "rows, labels and ids are not as many"
     assert d == len(dataset.feature_names), "a name for each column"
-    assert dataset.X.dtype in (np.float32, np.uint8), "another type"
+    assert dataset.X.dtype in (np.float32, np.float64, np.uint8), "another type"
     assert np.isfinite(dataset.X).all(), "X is not finite"
     assert dataset.labels.codes.max(initial=-1) < len(dataset.labels.classes), "a code without a class"
     assert len(set(map(str, dataset.labels.classes))) == len(dataset.labels.classes), "two classes of one name"

@@ -153,10 +153,10 @@ def finite(values: np.ndarray, dtype: Any = np.float32) -> np.ndarray:
 
 def needs_doubles(present: np.ndarray) -> bool:
     """Whether single precision would round away what tells these numbers apart: 10⁹ with unit noise, or 10⁻⁶⁰."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         rounded_by = np.median(np.abs(present - present.astype(np.float32)))
-    apart = np.abs(present - np.median(present))
-    return bool(rounded_by > MOST_ROUNDED * (np.median(apart) or apart.mean()))
+        apart = np.abs(present / 2 - np.median(present / 2))  # halved, or the farthest would be infinitely far apart
+        return bool(rounded_by > 2 * MOST_ROUNDED * (np.median(apart) or apart.mean()))
 
 
 def _as_floats(cells: Any, name: str) -> np.ndarray:

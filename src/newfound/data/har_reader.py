@@ -45,7 +45,7 @@ def _check_members(archive: ZipFile, where: str) -> None:
     """A path outside the folder could do no harm here, but it means that the archive is not to be trusted."""
     check_memory(sum(member.file_size for member in archive.infolist()), repr(where))
     for member in archive.infolist():
-        check_packed(member, f"The file {member.filename!r} of {where!r}")
+        check_packed(archive, member, f"The file {member.filename!r} of {where!r}")
         name = member.filename
         path = PurePosixPath(name.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or ":" in "".join(path.parts[:1]):

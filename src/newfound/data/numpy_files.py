@@ -52,7 +52,7 @@ def _load_archive(path: Path) -> dict[str, np.ndarray]:
 
 def _read_member(archive: ZipFile, member: ZipInfo, path: Path) -> np.ndarray:
     where = f"The array {member.filename.removesuffix('.npy')!r} of {path.name!r}"
-    check_packed(member, where)
+    check_packed(archive, member, where)
     with archive.open(member) as file:
         _check_header(file, member.file_size, where)  # type: ignore[arg-type]
     with archive.open(member) as file:
@@ -62,11 +62,12 @@ def _read_member(archive: ZipFile, member: ZipInfo, path: Path) -> np.ndarray:
         return array
 
 
-def check_packed(member: ZipInfo, where: str) -> None:
+def check_packed(archive: ZipFile, member: ZipInfo, where: str) -> None:
     """Refuse what needs a password, or cannot be as large as it says."""
     if member.flag_bits & ENCRYPTED:
         raise DataError(f"{where} is encrypted. Unpack it with its password, and save it again without.")
-    check_inflated(member.file_size, member.compress_size, where)
+    assert archive.fp is not None
+    check_inflated(member.file_size, min(member.compress_size, archive.fp.seek(0, 2)), where)
 
 
 def _check_header(file: BinaryIO, size: int, where: str) -> None:
