@@ -35,6 +35,8 @@ def labels_of_array(y: Any, n_rows: int, name: str = "y", declared: Sequence[str
         cells = pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise DataError(f"The labels {name!r} must all be integers or all strings ({error}).") from None
+    except UnicodeDecodeError:
+        raise DataError(f"The labels {name!r} hold something that is no text. Save them again as UTF-8.") from None
     return labels_of_column(pa.chunked_array([cells]), name, declared)
 
 
