@@ -3,8 +3,8 @@ import os
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("not timed", deadline=None)
-hypothesis.settings.load_profile("not timed")
+hypothesis.settings.register_profile("the same on every machine", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("the same on every machine")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 if "PYTEST_XDIST_WORKER" in os.environ:  # several processes share the cores: threads that wait for each other cost most
     os.environ.setdefault("OMP_NUM_THREADS", "1")
