@@ -1,14 +1,12 @@
 """From rows and a few labels to classes of all rows."""
 
-from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from newfound.config import Initialisation
 from newfound.discovery.answers import answers, is_sure, soft_targets
 from newfound.discovery.class_tree import ClassTree, grow_tree, links_between
-from newfound.discovery.communities import communities
 from newfound.discovery.mixture import fit_mixture, prefers_mixture
 from newfound.discovery.new_groups import (
     NO_GROUP,
@@ -25,6 +23,9 @@ from newfound.discovery.stability import groups_without_labels, numbers_in_sampl
 from newfound.graph import Graph
 from newfound.initialisation import FeatureSets, Rows, estimate_class_probabilities, feature_sets
 from newfound.labels import UNLABELLED
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 MIN_GAUSSIAN_ROWS = 20  # of each class that is asked for: smaller ones are no Gaussians, but fragments
 DENSE = 0.5  # without the PU estimate: a community is known where labels are so dense, relative to all the data
@@ -71,9 +72,10 @@ def discover(
     """From codes of labels (UNLABELLED where there is none, or where it is held out) to classes of all rows.
 
     `n_new` is obeyed where it is given. The PU estimate is used unless labels look as if they were not selected at
-    random (`uses_pu=None`), always or never. Without it a missing label says nothing: a community is known where labels
-    are at least half as dense as in all the data, and new elsewhere. `groups` are the user's own (people, sites), one
-    for each row. `space` is what `feature_sets` gives for these rows and labels, where it is there already.
+    random (`uses_pu=None`), always or never. Without it a missing label says nothing, and labels do not say what a
+    class looks like elsewhere: communities are found as if there were none, and one is known where labels are at least
+    half as dense as in all the data. `groups` are the user's own (people, sites), one for each row. `space` is what
+    `feature_sets` gives for these rows and labels, where it is there already.
     """
     features, graph = space or feature_sets(rows, labels, settings, seed)
     weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
@@ -88,14 +90,10 @@ def discover(
         uses_pu = not selection.is_biased if uses_pu is None else uses_pu
     if uses_pu is not False and (by_mixture := _by_mixture(rows, labels, n_known, n_new, settings, seed)):
         return by_mixture._replace(selection=selection)
+    if n_known and not uses_pu and n_new != 0:
+        return _by_communities(rows, labels, n_known, n_new, settings, seed)._replace(selection=selection)
     if n_known:
-        if uses_pu or n_new == 0:
-            probabilities = estimate_class_probabilities(
-                features, labels, n_known, settings, seed, all_known=n_new == 0
-            )
-        else:
-            probabilities = _by_communities(features, graph, labels, n_known, coarse, settings, seed)
-            settings = replace(settings, new_class_p=1.0)
+        probabilities = estimate_class_probabilities(features, labels, n_known, settings, seed, all_known=n_new == 0)
     nodes = Nodes(weights, of_nodes, probabilities[graph.sample], features.projection[graph.sample])
     fragment, group, n_range = _fragments(nodes, n_new, resolutions, settings, seed)
     return _discovery(graph, nodes, probabilities, labels, fragment, group, n_range)._replace(selection=selection)
@@ -147,6 +145,19 @@ def _fragments(
         n_range = min([*numbers, int(group.max()) + 1]), max([*numbers, int(group.max()) + 1])
     else:
         group, resolution, n_range = _most_agreed(nodes, resolutions, settings, seed)
+    return _cut_up(nodes, group, n_new, resolution, n_range, settings, seed)
+
+
+def _cut_up(
+    nodes: Nodes,
+    group: np.ndarray,
+    n_new: int | None,
+    resolution: float,
+    n_range: tuple[int, int],
+    settings: Initialisation,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
+    """The groups that were found, or as many as were asked for, in fragments."""
     if n_new is not None:
         return _obeyed(nodes, group, n_new, resolution, settings, seed)
     fragment = fragments(nodes, group, resolution, settings, seed)
@@ -232,18 +243,35 @@ def _discovery(
 
 
 def _by_communities(
-    features: FeatureSets,
-    graph: Graph,
-    labels: np.ndarray,
-    n_known: int,
-    resolution: float,
-    settings: Initialisation,
-    seed: int,
-) -> np.ndarray:
-    """P(y | x) of the known classes: whether a row is of one, its community says; of which, the labels around it."""
-    weights, is_labelled = graph.weights.tocsr(), labels[graph.sample] != UNLABELLED
-    community = communities(weights, resolution, seed)
-    is_known = np.bincount(community, is_labelled) >= DENSE * is_labelled.mean() * np.bincount(community)
-    p_known = graph.interpolation @ is_known[community].astype(np.float32)
+    rows: Rows, labels: np.ndarray, n_known: int, n_new: int | None, settings: Initialisation, seed: int
+) -> Discovery:
+    """Where labels were selected: communities that hold hardly any of them are new.
+
+    The number is by a resolution that is the same for few rows as for many, lest classes be cut up that nothing holds
+    together; its range is by half and twice as high ones.
+    """
+    features, graph = feature_sets(rows, np.full_like(labels, UNLABELLED), settings, seed)
+    weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
+    coarse = settings.resolution
+    found = {r: _without_labels(weights, of_nodes, r, settings, seed) for r in (coarse, coarse / 2, coarse * 2)}
+    numbers = [int(group.max()) + 1 for group in found.values()]
     which = estimate_class_probabilities(features, labels, n_known, settings, seed, all_known=True)
-    return p_known[:, None] * which
+    p_known = graph.interpolation @ (found[coarse] == NO_GROUP).astype(np.float32)
+    probabilities = p_known[:, None] * which
+    nodes = Nodes(weights, of_nodes, probabilities[graph.sample], features.projection[graph.sample])
+    fragment, group, n_range = _cut_up(
+        nodes, found[coarse], n_new, coarse, (min(numbers), max(numbers)), settings, seed
+    )
+    return _discovery(graph, nodes, probabilities, labels, fragment, group, n_range)
+
+
+def _without_labels(
+    weights: "csr_array", labels: np.ndarray, resolution: float, settings: Initialisation, seed: int
+) -> np.ndarray:
+    """The community of each node, 0, 1, …, or NO_GROUP where it holds labels, or is none."""
+    community = groups_without_labels(weights, resolution, settings, seed)
+    is_in, is_labelled = community != NO_GROUP, labels != UNLABELLED
+    n_labels = np.bincount(community[is_in], is_labelled[is_in])
+    is_known = n_labels >= DENSE * is_labelled.mean() * np.bincount(community[is_in])
+    number = np.append(np.where(is_known, NO_GROUP, np.cumsum(~is_known) - 1), NO_GROUP)
+    return number[community]
