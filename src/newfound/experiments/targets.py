@@ -192,11 +192,11 @@ def draw(names: Collection[str], folder: Path, preset: str, n_seeds: int) -> lis
     """Write the tables and figures from what is done, and the page that compares it with the paper."""
     for each in (*PRESETS, *VARIANTS):
         gather(folder, each)
-    results = Results(folder, preset, n_seeds)
     paths = []
     for name in names:
         target = TARGETS[name]
+        results = Results(folder, preset, len(target.seeds(n_seeds)))
         paths += target.draw(results, folder / preset if target.is_papers else folder)
     if any(TARGETS[name].is_papers for name in names):
-        paths.append(agreement.write_page(results, folder / preset))
+        paths.append(agreement.write_page(Results(folder, preset, n_seeds), folder / preset))
     return paths
