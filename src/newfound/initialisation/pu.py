@@ -22,6 +22,7 @@ from newfound.config import Initialisation
 from newfound.graph import Graph, propagate
 from newfound.labels import UNLABELLED
 
+CAUTION = 0.9  # times the label frequency: a row at the border of a known class is rather known than new
 PREDICT_ROWS = 65_536  # at a time: to call a hundred trees takes long, however few the rows
 
 
@@ -104,7 +105,7 @@ def _smooth(answer: np.ndarray, targets: np.ndarray, smoothing: float) -> np.nda
 
 def _class_probabilities(density: np.ndarray, labels: np.ndarray, settings: Initialisation) -> np.ndarray:
     """P(y | x) = P(labelled as y | x) / c_y."""
-    return density / label_frequencies(density, labels, settings.label_frequency_prior)
+    return density / (CAUTION * label_frequencies(density, labels, settings.label_frequency_prior))
 
 
 def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float) -> np.ndarray:
