@@ -174,12 +174,6 @@ def test_label_frequency_is_the_density_around_labelled_rows_if_labels_are_many(
     np.testing.assert_allclose(label_frequencies(density, labels, prior=30), [0.25, 0.1], rtol=1e-6)
 
 
-def test_known_classes_that_are_mixed_do_not_make_labels_seem_rare():
-    density = np.tile([0.25, 0.25], (4000, 1))  # half of the rows of each class have a label, wherever they are
-    labels = np.where(np.arange(4000) < 2000, np.arange(4000) % 2, UNLABELLED)
-    np.testing.assert_allclose(label_frequencies(density, labels, prior=30), [0.5, 0.5], rtol=1e-6)
-
-
 def test_base_models_are_weighed_by_what_each_adds_to_the_others():
     targets = np.repeat([0, 1, 2], 200)
     knows_0, knows_1, knows_nothing = (np.full((600, 3), 1 / 3) for _ in range(3))

@@ -22,7 +22,6 @@ from newfound.config import Initialisation
 from newfound.graph import Graph, propagate
 from newfound.labels import UNLABELLED
 
-CAUTION = 0.9  # times the label frequency: a row at the border of a known class is rather known than new
 PREDICT_ROWS = 65_536  # at a time: to call a hundred trees takes long, however few the rows
 
 
@@ -105,21 +104,21 @@ def _smooth(answer: np.ndarray, targets: np.ndarray, smoothing: float) -> np.nda
 
 def _class_probabilities(density: np.ndarray, labels: np.ndarray, settings: Initialisation) -> np.ndarray:
     """P(y | x) = P(labelled as y | x) / c_y."""
-    return density / (CAUTION * label_frequencies(density, labels, settings.label_frequency_prior))
+    return density / label_frequencies(density, labels, settings.label_frequency_prior)
 
 
 def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float) -> np.ndarray:
-    """c_y, the share of each class's rows that have a label: how dense labels are around its labelled rows.
+    """c_y, the share of each class's rows that have a label: how dense its labels are around its labelled rows.
 
-    Labels of any class count: where known classes are mixed, those of one alone are thin, and c_y would be too low for
-    all of them, so that rows of a new class nearby would look known. Where labels are few, which rows have one is
-    chance; so the mean around all rows is taken in as a prior, each as probably labelled as the density says. Where a
-    class is mixed with new ones, both are too low, never too high: the side on which a known row stays known.
+    Where labels are few, which rows have one is chance; so the mean around all rows is taken in as a prior, each as
+    probably labelled as the density says. Where a class is mixed with others both are too low, never too high: the side
+    on which a known row stays known.
     """
-    is_labelled, of_any = labels != UNLABELLED, density.sum(axis=1)
+    is_labelled = labels != UNLABELLED
+    around = density[is_labelled, labels[is_labelled]]
     counts = np.bincount(labels[is_labelled], minlength=density.shape[1])
-    around_labels = np.bincount(labels[is_labelled], of_any[is_labelled], minlength=density.shape[1])
-    around_rows = of_any @ density / np.maximum(density.sum(axis=0), 1e-12)
+    around_labels = np.bincount(labels[is_labelled], around, minlength=density.shape[1])
+    around_rows = np.square(density).sum(axis=0) / np.maximum(density.sum(axis=0), 1e-12)
     frequencies = (around_labels + prior * around_rows) / (counts + prior)
     return np.maximum(frequencies, np.maximum(counts, 1) / len(labels))  # the average: as if all rows were of the class
 
