@@ -1,11 +1,9 @@
-"""scikit-learn's own checks, with default settings; SSVAE is the same class with another model: slow tests."""
+"""scikit-learn's own checks, with few epochs; with default settings, and of SSVAE, the same class, as slow tests."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from newfound import GMDGM, SSVAE
-
-pytestmark = pytest.mark.usefixtures("optimised")  # many fits of few shapes
 
 EXPECTED_FAILURES = {
     "check_classifiers_classes": (
@@ -16,12 +14,12 @@ EXPECTED_FAILURES = {
 }
 
 
-@parametrize_with_checks([GMDGM()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
+@parametrize_with_checks([GMDGM(max_epochs=10)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
 def test_sklearn_check(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks([SSVAE()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
-def test_sklearn_check_of_the_baseline(estimator, check):
+@parametrize_with_checks([GMDGM(), SSVAE()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
+def test_sklearn_check_in_full(estimator, check):
     check(estimator)
