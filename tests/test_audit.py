@@ -207,6 +207,7 @@ def test_a_sample_holds_labelled_rows_first_and_is_full():
     assert (nearly_all[sample_rows(nearly_all, 400, seed=0)] == UNLABELLED).sum() == 50
 
 
+@pytest.mark.slow
 def test_large_data_are_sampled_and_that_is_said():
     X, truth = blobs(900, d=6)
     audit = newfound.audit(X, labelled(truth, (0, 1, 2)), config=CONFIG.replace(audit_max_rows=400))
@@ -241,6 +242,7 @@ def test_labels_that_leave_nothing_to_ask_are_refused(y, message):
         newfound.audit(blobs(80)[0], y)
 
 
+@pytest.mark.slow
 def test_the_same_seed_says_the_same():
     X, truth = blobs(200)
     y = labelled(truth, (0, 1), share=0.4)

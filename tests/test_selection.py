@@ -197,6 +197,7 @@ def test_random_labels_are_no_reason_to_warn():
     assert model.selection_.grade == RANDOM
 
 
+@pytest.mark.slow
 def test_the_pu_weight_is_an_ordinary_one_where_labels_are_random():
     X, truth, room = clouds(600)
     labels = labelled(truth, room < 5, 0.3, hidden=(2,))

@@ -294,6 +294,7 @@ def test_a_large_file_passes_in_blocks_of_bounded_size(tmp_path):
     assert max(allocated[half:]) < 1.5 * max(allocated[:half])  # it does not grow with what has been read
 
 
+@pytest.mark.slow
 def test_a_row_of_a_wide_table_fits_its_block(tmp_path):
     names = [f"a rather long name for one of very many columns: number {i}" for i in range(10_000)]
     row = ",".join("1.25" + "0" * 120 for _ in names)  # more than one of the usual blocks

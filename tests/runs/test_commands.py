@@ -162,6 +162,7 @@ def test_machines_get_one_json_object_and_nothing_else(workplace):
     assert run.description["settings"]["config"]["optimisation"]["min_std"] == 0.01
 
 
+@pytest.mark.slow
 def test_named_set_with_hidden_classes(tmp_path):
     fit = ("fit", "digits", "--hide", "5-9", "--keep", "20%", "--n-new", "5", "--epochs", "3", "--out", "run")
     newfound(*fit, cwd=tmp_path)
