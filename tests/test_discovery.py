@@ -13,7 +13,7 @@ from newfound.discovery import Evidence, discover, resolution
 from newfound.discovery.answers import answers, is_sure
 from newfound.discovery.communities import communities
 from newfound.discovery.new_groups import NO_GROUP, Nodes, fragments, missing_labels, new_groups
-from newfound.discovery.resolution import agreement, choose_resolutions, usual_resolution
+from newfound.discovery.resolution import Say, agreement, choose_resolutions, pieces_of_a_class, usual_resolution
 from newfound.discovery.stability import groups_without_labels, large_groups, numbers_in_samples
 from newfound.evaluation import evaluate
 from newfound.graph import neighbour_graph
@@ -94,6 +94,7 @@ def counted_agreements(monkeypatch, by_resolution):
     tried = []
     monkeypatch.setattr(resolution, "communities", lambda weights, r, seed: tried.append(r) or np.array([r]))
     monkeypatch.setattr(resolution, "agreement", lambda labels, community: by_resolution(float(community[0])))
+    monkeypatch.setattr(resolution, "pieces_of_a_class", lambda labels, community: 1.0)
     weights = csr_array((SETTINGS.resolution_rows,) * 2)  # of as many rows as the usual resolution is for
     labels = np.zeros(resolution.FEW_LABELS, int)  # as many as there must be
     return tried, choose_resolutions(weights, labels, SETTINGS, seed=0)
@@ -114,6 +115,7 @@ def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
 def test_few_labels_must_agree_better_to_leave_the_usual_resolution(monkeypatch):
     monkeypatch.setattr(resolution, "communities", lambda weights, r, seed: r)
     monkeypatch.setattr(resolution, "agreement", lambda labels, r: 0.9 + 0.1 * (r > SETTINGS.resolution))
+    monkeypatch.setattr(resolution, "pieces_of_a_class", lambda labels, r: 1.0)
     weights = np.empty((SETTINGS.resolution_rows, 0))
     many, few = (choose_resolutions(weights, np.zeros(n, int), SETTINGS, 0) for n in (resolution.FEW_LABELS, 20))
     assert next(iter(many)) > SETTINGS.resolution
@@ -133,8 +135,19 @@ def test_resolutions_are_those_of_trying_all_best_first_with_positive_weights(se
     least = max(scores.values()) - SETTINGS.resolution_tolerance
     expected = sorted((r for r in scores if scores[r] > least), key=lambda r: -scores[r])
     assert list(found) == expected
-    assert list(found.values()) == pytest.approx([scores[r] - least for r in expected])
-    assert min(found.values()) > 0
+    assert [say.weight for say in found.values()] == pytest.approx([scores[r] - least for r in expected])
+    assert min(say.weight for say in found.values()) > 0
+
+
+def test_the_pieces_of_a_class_are_counted_where_it_has_most_labels():
+    community = np.repeat([0, 1, 2, 3, 4], 10)
+    labels = np.repeat([0, 0, 1, 1, 2], 10)
+    assert pieces_of_a_class(labels, community) == pytest.approx(190 / 90)  # two halves, but for pairs of a row itself
+    astray = labels.copy()
+    astray[:2] = 2  # among those of class 0
+    assert pieces_of_a_class(astray, community) == pytest.approx(153 / 73)
+    assert pieces_of_a_class(labels, np.repeat([0, 0, 1, 1, 2], 10)) == 1
+    assert pieces_of_a_class(np.array([0, 1, UNLABELLED]), np.array([0, 0, 0])) == 1  # no pair tells anything
 
 
 # ---- labels that are missing -----------------------------------------------------------------------------------------
@@ -182,6 +195,19 @@ def test_missing_labels_are_no_surprise_where_few_are_expected():
     assert p_many < SETTINGS.new_class_p < p_few
     frequency = np.sum(labels >= 0) / np.sum(truth < 2)
     assert p_few == pytest.approx((1 - frequency) ** 10, rel=0.3)
+
+
+def test_labels_around_a_group_are_not_held_by_it():
+    """Labelled rows at its border are not in it, unless they would be called new themselves, without their label."""
+    X, truth = blobs(240, k=3)
+    nodes, truth = nodes_of(X, labelled_at_random(truth, (0, 1)), truth, 2)
+    border, labelled = np.flatnonzero(truth == 2), np.flatnonzero(nodes.labels == 0)[:10]
+    weights = nodes.weights.tolil()
+    weights[np.ix_(labelled, border[:10])] = 1.0
+    nodes, group = nodes._replace(weights=weights.tocsr()), np.zeros(len(border), int)
+    assert missing_labels(nodes, border, group).labels_held[0] == 0
+    nodes.class_probabilities[labelled] = 0.1
+    assert missing_labels(nodes, border, group).labels_held[0] == pytest.approx(10)
 
 
 @given(
@@ -286,13 +312,25 @@ def test_the_number_is_the_one_that_most_resolutions_agree_on(monkeypatch, numbe
     from importlib import import_module
 
     module = import_module("newfound.discovery.discover")
-    resolutions = {float(i + 1): weight for i, weight in enumerate(weights)}
+    resolutions = {float(i + 1): Say(weight, 1.0) for i, weight in enumerate(weights)}
     found = {r: np.arange(n) if n else np.array([NO_GROUP]) for r, n in zip(resolutions, numbers, strict=True)}
     monkeypatch.setattr(module, "new_groups", lambda nodes, r, settings, seed: found[r])
     group, best, of_range = module._most_agreed(None, resolutions, SETTINGS, seed=0)
     assert group.max() + 1 == expected
     assert best == 1.0 + numbers.index(expected)  # the best of those that say so
     assert of_range == n_range
+
+
+def test_where_known_classes_are_in_two_pieces_so_are_new_ones():
+    """Every class is two groups that a few rows join: of four new groups, two classes are made, of the right halves."""
+    rng = np.random.default_rng(1)
+    truth, half = np.arange(2400) % 4, rng.random(2400) < 0.5
+    X = rng.standard_normal((2400, 6)) + 40 * np.eye(4, 6)[truth]
+    X[:, 5] += 9 * half
+    labels = labelled_at_random(truth, (0, 1))
+    found = discover(rows_of(X.astype("f4")), labels, 2, SETTINGS, seed=0)
+    assert found.n_new == 2
+    assert evaluate(truth, found.classes, (0, 1)).one_to_one.all > 0.98
 
 
 # ---- the whole -------------------------------------------------------------------------------------------------------

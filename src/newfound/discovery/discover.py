@@ -17,7 +17,7 @@ from newfound.discovery.new_groups import (
     missing_labels,
     new_groups,
 )
-from newfound.discovery.resolution import choose_resolutions, usual_resolution
+from newfound.discovery.resolution import Say, choose_resolutions, usual_resolution
 from newfound.discovery.selection import Selection, label_selection
 from newfound.discovery.stability import groups_without_labels, numbers_in_samples
 from newfound.graph import Graph
@@ -79,7 +79,7 @@ def discover(
     """
     features, graph = space or feature_sets(rows, labels, settings, seed)
     weights, of_nodes = graph.weights.tocsr(), labels[graph.sample]
-    resolutions: dict[float, float] = {}
+    resolutions: dict[float, Say] = {}
     selection = None
     probabilities = np.zeros((len(labels), n_known), np.float32)
     if n_known:
@@ -132,7 +132,7 @@ def _by_mixture(
 
 
 def _fragments(
-    nodes: Nodes, n_new: int | None, resolutions: dict[float, float], settings: Initialisation, seed: int
+    nodes: Nodes, n_new: int | None, resolutions: dict[float, Say], settings: Initialisation, seed: int
 ) -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
     """The fragment of each node, the new class of each fragment, and the range of the number of classes."""
     n_nodes, has_labels = len(nodes.labels), nodes.class_probabilities.shape[1] > 0
@@ -165,18 +165,32 @@ def _cut_up(
 
 
 def _most_agreed(
-    nodes: Nodes, resolutions: dict[float, float], settings: Initialisation, seed: int
+    nodes: Nodes, resolutions: dict[float, Say], settings: Initialisation, seed: int
 ) -> tuple[np.ndarray, float, tuple[int, int]]:
     """The groups of the number that most resolutions find, by weight; the best such resolution; the range.
 
-    A number that holds over many resolutions hangs on none of them.
+    A number that holds over many resolutions hangs on none of them. Where known classes are in several pieces at a
+    resolution, so are the new ones: its groups are joined, the closest first, until there are that many fewer.
     """
     found = {r: new_groups(nodes, r, settings, seed) for r in resolutions}
-    numbers = {r: int(group.max()) + 1 for r, group in found.items()}
-    say = np.bincount(list(numbers.values()), list(resolutions.values()))
-    best = next(r for r in resolutions if numbers[r] == say.argmax())
-    likely = np.flatnonzero(say >= settings.range_share * say.sum())
-    return found[best], best, (int(likely.min()), int(likely.max()))
+    numbers = {r: _whole(int(found[r].max()) + 1, say.pieces) for r, say in resolutions.items()}
+    weight = np.bincount(list(numbers.values()), [say.weight for say in resolutions.values()])
+    best = next(r for r in resolutions if numbers[r] == weight.argmax())
+    likely = np.flatnonzero(weight >= settings.range_share * weight.sum())
+    return _joined(nodes, found[best], numbers[best]), best, (int(likely.min()), int(likely.max()))
+
+
+def _whole(n_groups: int, pieces: float) -> int:
+    """How many classes so many groups are."""
+    return max(round(n_groups / pieces), min(n_groups, 1))
+
+
+def _joined(nodes: Nodes, group: np.ndarray, n: int) -> np.ndarray:
+    """The groups, or so many if that is fewer: the tree of groups is cut there."""
+    n_groups = int(group.max()) + 1
+    if n >= n_groups:
+        return group
+    return np.append(_tree(nodes, group, np.arange(n_groups)).cut(n), NO_GROUP)[group]
 
 
 def _obeyed(

@@ -93,14 +93,16 @@ def partition(weights: "csr_array", nodes: np.ndarray, resolution: float, seed: 
 def missing_labels(nodes: Nodes, candidates: np.ndarray, group: np.ndarray) -> Evidence:
     """For each group of candidates, the labels it would hold if it were of known classes, and those it holds.
 
-    It would hold each class's label frequency. What labels it holds is read off the labelled rows: each belongs to a
-    group by the share of its edges that lead there.
+    It would hold each class's label frequency. What it holds are labelled rows that would be candidates themselves,
+    asked without their own label, each by the share of its edges that lead to the group. Labels of other rows nearby do
+    not count: candidates were chosen for having few of them around, so by those any group would hold too few.
     """
     n_groups = int(group.max()) + 1
     membership = np.eye(n_groups)[group]
-    labelled = np.flatnonzero(nodes.labels != UNLABELLED)
-    degree = np.maximum(nodes.weights[labelled].sum(axis=1), 1e-12)
-    held = ((nodes.weights[labelled][:, candidates] @ membership) / degree[:, None]).sum(axis=0)
+    is_labelled = nodes.labels != UNLABELLED
+    alike = np.flatnonzero(is_labelled & (nodes.class_probabilities.sum(axis=1) < 0.5))
+    links = nodes.weights[alike][:, candidates] @ membership
+    held = (links / np.maximum(links.sum(axis=1, keepdims=True), 1e-12)).sum(axis=0)
     likeness = membership.T @ nodes.class_probabilities[candidates] + 1e-9
     frequency = likeness @ nodes.label_frequencies / likeness.sum(axis=1)
     n_rows = np.bincount(group, minlength=n_groups)

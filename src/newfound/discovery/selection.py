@@ -13,7 +13,8 @@ with the labels is how sure it is.
 
 Which rows are of a class is not known. Communities at the resolution of classes stand for them; one without a label,
 which may be a new class, drops out of both sums. So a hidden class raises the ratio only where it shares a community
-with a known one.
+with a known one. That is why labels are called not at random only if they are gathered in most classes; where they are
+in one or two, that is said, and a new class beside these is as good an explanation.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -75,9 +76,18 @@ class Pairs(NamedTuple):
         return float(self.observed.sum() / max(self.expected.sum(), 1e-12))
 
     @property
+    def of_median_class(self) -> float:
+        """The ratio of the median class, of those for which it can be told."""
+        is_told = self.expected >= 1
+        return float(np.median(self.observed[is_told] / self.expected[is_told])) if is_told.any() else self.ratio
+
+    def surely(self, ratio: float) -> float:
+        """Two standard errors below: pairs of rare labels are nearly a Poisson number, of deviation √expected."""
+        return float(ratio / (1 + ERRORS / np.sqrt(max(self.expected.sum(), 1e-12))))
+
+    @property
     def at_least(self) -> float:
-        """Pairs of rare labels are nearly a Poisson number, of standard deviation √expected."""
-        return float(self.ratio / (1 + ERRORS / np.sqrt(max(self.expected.sum(), 1e-12))))
+        return self.surely(self.ratio)
 
     @property
     def worst(self) -> tuple[int, ...]:
@@ -135,6 +145,6 @@ def _pairs(n: np.ndarray) -> np.ndarray:
 def _grade(pairs: Pairs, settings: Initialisation) -> str:
     if pairs.expected.sum() < MIN_PAIRS:
         return TOO_FEW
-    if pairs.at_least > settings.selection_ratio:
+    if pairs.surely(min(pairs.ratio, pairs.of_median_class)) > settings.selection_ratio:
         return NOT_RANDOM
     return DOUBTFUL if pairs.at_least > settings.selection_doubt else RANDOM

@@ -108,17 +108,17 @@ def _class_probabilities(density: np.ndarray, labels: np.ndarray, settings: Init
 
 
 def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float) -> np.ndarray:
-    """c_y, the share of each class's rows that have a label: how dense its labels are around its labelled rows.
+    """c_y, the share of each class's rows that have a label: how dense labels are around its labelled rows.
 
-    Where labels are few, which rows have one is chance; so the mean around all rows is taken in as a prior, each as
-    probably labelled as the density says. Where a class is mixed with others both are too low, never too high: the side
-    on which a known row stays known.
+    Labels of any class count: where known classes are mixed, those of one alone are thin, c_y would be too low for all
+    of them, and rows of a new class nearby would look known. Where labels are few, which rows have one is chance; so
+    the mean around all rows is taken in as a prior, each as probably labelled as the density says. Where a class is
+    mixed with new ones, both are too low, never too high: the side on which a known row stays known.
     """
-    is_labelled = labels != UNLABELLED
-    around = density[is_labelled, labels[is_labelled]]
+    is_labelled, of_any = labels != UNLABELLED, density.sum(axis=1)
     counts = np.bincount(labels[is_labelled], minlength=density.shape[1])
-    around_labels = np.bincount(labels[is_labelled], around, minlength=density.shape[1])
-    around_rows = np.square(density).sum(axis=0) / np.maximum(density.sum(axis=0), 1e-12)
+    around_labels = np.bincount(labels[is_labelled], of_any[is_labelled], minlength=density.shape[1])
+    around_rows = of_any @ density / np.maximum(density.sum(axis=0), 1e-12)
     frequencies = (around_labels + prior * around_rows) / (counts + prior)
     return np.maximum(frequencies, np.maximum(counts, 1) / len(labels))  # the average: as if all rows were of the class
 
