@@ -315,7 +315,8 @@ def test_the_number_is_the_one_that_most_resolutions_agree_on(monkeypatch, numbe
     resolutions = {float(i + 1): Say(weight, 1.0) for i, weight in enumerate(weights)}
     found = {r: np.arange(n) if n else np.array([NO_GROUP]) for r, n in zip(resolutions, numbers, strict=True)}
     monkeypatch.setattr(module, "new_groups", lambda nodes, r, settings, seed: found[r])
-    group, best, of_range = module._most_agreed(None, resolutions, SETTINGS, seed=0)
+    nodes = Nodes(csr_array((1, 1)), np.zeros(1, int), np.ones((1, 1)), np.zeros((1, 1)))  # a known class of one row
+    group, best, of_range = module._most_agreed(nodes, resolutions, SETTINGS, seed=0)
     assert group.max() + 1 == expected
     assert best == 1.0 + numbers.index(expected)  # the best of those that say so
     assert of_range == n_range

@@ -173,16 +173,18 @@ def _most_agreed(
     resolution, so are the new ones: its groups are joined, the closest first, until there are that many fewer.
     """
     found = {r: new_groups(nodes, r, settings, seed) for r in resolutions}
-    numbers = {r: _whole(int(found[r].max()) + 1, say.pieces) for r, say in resolutions.items()}
+    numbers = {r: _n_classes(nodes, found[r], say.pieces) for r, say in resolutions.items()}
     weight = np.bincount(list(numbers.values()), [say.weight for say in resolutions.values()])
     best = next(r for r in resolutions if numbers[r] == weight.argmax())
     likely = np.flatnonzero(weight >= settings.range_share * weight.sum())
     return _joined(nodes, found[best], numbers[best]), best, (int(likely.min()), int(likely.max()))
 
 
-def _whole(n_groups: int, pieces: float) -> int:
-    """How many classes so many groups are."""
-    return max(round(n_groups / pieces), min(n_groups, 1))
+def _n_classes(nodes: Nodes, group: np.ndarray, pieces: float) -> int:
+    """How many classes these groups are, if known ones are in so many pieces: not fewer than of the usual size."""
+    n_groups, n_rows = int(group.max()) + 1, int((group != NO_GROUP).sum())
+    fewest = min(max(int(n_rows / nodes.class_size), 1), n_groups)
+    return max(round(n_groups / pieces), fewest)
 
 
 def _joined(nodes: Nodes, group: np.ndarray, n: int) -> np.ndarray:
