@@ -56,4 +56,4 @@ def interrupted_at_third_chunk(monkeypatch):
             raise KeyboardInterrupt
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: compute)
+    monkeypatch.setattr(loop, "compiled_train_chunk", lambda is_brief: compute)

@@ -99,7 +99,9 @@ def test_a_fit_compiles_one_program_to_train_and_a_second_fit_none(caplog):
 def test_a_chunk_costs_one_call_of_the_device_and_one_answer(monkeypatch):
     calls, answers, chunks = [], [], []
     program, device_get, make_chunk = compiled_train_chunk(), jax.device_get, loop.make_chunk
-    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: lambda *a, **k: (calls.append(1), program(*a, **k))[1])
+    monkeypatch.setattr(
+        loop, "compiled_train_chunk", lambda is_brief: lambda *a, **k: (calls.append(1), program(*a, **k))[1]
+    )
     monkeypatch.setattr(jax, "device_get", lambda x: (answers.append(1), device_get(x))[1])
     monkeypatch.setattr(loop, "make_chunk", lambda *a: (chunks.append(1), make_chunk(*a))[1])
     model = fit(200, validation_fraction=0.0, pretrain_epochs=0, max_epochs=40)

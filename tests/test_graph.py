@@ -174,18 +174,37 @@ def test_few_rows_have_few_eigenvectors(n_rows, n_vectors):
 
 @pytest.mark.parametrize("n_found", [0, 2])
 def test_eigenvectors_that_cannot_be_found_are_done_without(n_found, monkeypatch):
-    X, _ = blobs(300)
+    X = np.random.default_rng(0).standard_normal((300, 5)).astype("f4")
     settings = Initialisation(dense_max_rows=100)
 
     def some_found(matrix, n, **how):
-        eigenvalues, vectors = np.linalg.eigh(matrix.toarray())
+        eigenvalues, vectors = np.linalg.eigh(matrix @ np.eye(len(X), dtype=np.float32))
         found = slice(len(X) - n_found, None)
         raise ArpackNoConvergence("no convergence", eigenvalues[found], vectors[:, found])
 
     monkeypatch.setattr("scipy.sparse.linalg.eigsh", some_found)
     embedding = spectral_embedding(graph_of(X), settings)
-    assert embedding.shape == (300, max(n_found, 1))
+    assert embedding.shape == (300, 1 + n_found)  # that of the whole graph is known
     assert np.isfinite(embedding).all()
+
+
+@pytest.mark.parametrize("distance", [1.0, 10.0], ids=["joined", "apart"])
+def test_eigenvectors_in_single_precision_are_those_of_the_whole_decomposition(distance):
+    X, _ = blobs(1500, d=10, k=10, distance=distance)
+    graph = graph_of(X)
+    whole = spectral_embedding(graph, Initialisation(dense_max_rows=2000))
+    quick = spectral_embedding(graph, SETTINGS)
+    assert quick.shape == whole.shape == (1500, 20)
+    assert np.abs(quick @ quick.T - whole @ whole.T).mean() < 0.01  # whichever way they are turned
+
+
+def test_more_groups_apart_than_eigenvectors_are_told_apart_all_the_same():
+    X, truth = blobs(1500, d=40, k=40, distance=20)
+    embedding = spectral_embedding(graph_of(X), Initialisation(n_eigenvectors=20, n_neighbors=5))
+    centres = np.stack([embedding[truth == k].mean(axis=0) for k in range(40)])
+    same = embedding @ centres.T
+    assert (same.argmax(axis=1) == truth).all()
+    np.testing.assert_allclose(np.linalg.norm(embedding, axis=1), 1, rtol=1e-4)
 
 
 def test_a_row_beside_the_sample_lies_where_its_neighbours_lie():

@@ -142,7 +142,7 @@ def test_one_bad_restart_does_not_cost_the_good_ones(monkeypatch):
         states, info = real(states, *args, **kwargs)
         return states, info._replace(loss=info.loss.at[1].set(np.nan))
 
-    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: second_breaks)
+    monkeypatch.setattr(loop, "compiled_train_chunk", lambda is_brief: second_breaks)
     good, bad = run([0, 1], max_learning_rate_reductions=2)
     assert (good.termination_condition, bad.termination_condition) == (Termination.MAX_EPOCHS, Termination.DIVERGED)
     assert good.learning_rate_reductions == 0

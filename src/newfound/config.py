@@ -78,14 +78,21 @@ class Optimisation(Settings):
         "how often a loss that is not finite halves the learning rate before training has diverged",
         Number(0, whole=True),
     )
+    labelled_share: float = setting(
+        0.25, "labelled rows of a step, as a share of batch_size, beside a batch of unlabelled ones", Number(0.001, 1)
+    )
     max_label_repeats: int = setting(
         10, "a labelled row weighs at most as much as so many others, or few labels would be overfit", COUNT
     )
-    target_steps: int = setting(3_000, "steps that max_epochs='auto' aims at, within 5 and 150 epochs", COUNT)
+    target_steps: int = setting(
+        3_000,
+        "steps that max_epochs='auto' aims at, within 5 and 150 epochs; but no more than twice as many",
+        COUNT,
+    )
     pretrain_epochs: int | str = setting(
         "auto",
         "epochs of each phase of pretraining (as a VAE, then on pseudo-labels); 0 for none; 'auto' aims at "
-        "pretrain_target_steps, within 1 and 60 epochs, for GMDGM, and is none for SSVAE",
+        "pretrain_target_steps, within 1 and 60 epochs and twice as many steps, for GMDGM, and is none for SSVAE",
         Number(0, 1_000_000, whole=True),
         OneOf(("auto",)),
     )

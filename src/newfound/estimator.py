@@ -243,12 +243,12 @@ class GMDGM(DeepGenerativeClassifier):
         see `selection_`), no missing label is taken for a sign of a new class, and a warning says so. A number is
         obeyed. Part of pretraining, and of no use without it.
     batch_size : int
-        Rows of each kind, labelled and unlabelled, in a step.
+        Rows without a label in a step, beside a quarter as many that have one (`labelled_share`).
     learning_rate : float
         Adam's, at the start of a cosine decay.
     max_epochs : int or "auto"
         Passes over the rows without a label (over all rows if each has one). "auto" makes 3,000 steps, but at least
-        5 and at most 150 passes.
+        5 and at most 150 passes; of large tables 6,000 steps, be it less than a pass.
     validation_fraction : float
         The share of rows held out of training, of each label and of the unlabelled; 0 for none.
     n_init : int

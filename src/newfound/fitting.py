@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from newfound.calibration import MIN_LABELS, fit_temperature
 from newfound.classes import Classes
@@ -28,6 +29,7 @@ from newfound.training import Callback, Checkpoints, TrainingData, split_rows, t
 from newfound.wording import count
 
 PU_WEIGHT = 0.3  # of pu_weight='auto'
+FEW_ROWS = 2_000  # among which threads would wait for each other longer than they compute
 FEW_LABELS = 500  # with fewer, discovery sees those of validation rows, too
 
 CHOOSABLE = tuple(name for name, kind in LIKELIHOODS.items() if not kind.needs_feature_types)
@@ -161,20 +163,22 @@ def _training_data(
 def _discover(
     rows: Rows, codes: np.ndarray, n_known: int, groups: np.ndarray | None, seed: int, p: Parameters, show: Show
 ) -> Discovery:
-    show(0, 0, "finding neighbours")
-    space = feature_sets(rows, codes, p.config.initialisation, seed)
-    show(0, 0, "looking for new classes")
-    return discover(
-        rows,
-        codes,
-        n_known,
-        p.config.initialisation,
-        seed,
-        n_new=None if p.n_new == "auto" else int(p.n_new),
-        uses_pu=None if p.pu_weight == "auto" else float(p.pu_weight) > 0,
-        groups=groups,
-        space=space,
-    )
+    few = 1 if len(rows.X) <= FEW_ROWS else None
+    with threadpool_limits(few):
+        show(0, 0, "finding neighbours")
+        space = feature_sets(rows, codes, p.config.initialisation, seed)
+        show(0, 0, "looking for new classes")
+        return discover(
+            rows,
+            codes,
+            n_known,
+            p.config.initialisation,
+            seed,
+            n_new=None if p.n_new == "auto" else int(p.n_new),
+            uses_pu=None if p.pu_weight == "auto" else float(p.pu_weight) > 0,
+            groups=groups,
+            space=space,
+        )
 
 
 def _discovers(model: str, p: Parameters) -> bool:

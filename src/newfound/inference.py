@@ -5,7 +5,7 @@ registry, in JAX, is the slow oracle (`tests/models/test_inference.py`).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -58,6 +58,9 @@ class Layer(NamedTuple):
         output += self.bias
         return output
 
+    def doubled(self) -> "Layer":
+        return Layer(self.kernel.astype(float), self.bias.astype(float))
+
 
 @dataclass(frozen=True, eq=False)
 class Perceptron:
@@ -75,7 +78,7 @@ class Perceptron:
 
         def arrays(kind: str) -> list[np.ndarray]:
             names = (f".{network}.{kind}[{i}]" for i in range(len(weights)))
-            return [weights[name].T for name in names if name in weights]
+            return [np.ascontiguousarray(weights[name].T) for name in names if name in weights]  # as BLAS likes it best
 
         first, *others = arrays("hidden_biases")
         hidden = map(Layer, arrays("hidden_kernels"), others)
@@ -95,6 +98,16 @@ class Perceptron:
             h = self.activate(layer(h))
         return h
 
+    def doubled(self) -> "Perceptron":
+        """With weights in double precision."""
+        return replace(
+            self,
+            input_kernels=tuple(kernel.astype(float) for kernel in self.input_kernels),
+            input_bias=self.input_bias.astype(float),
+            hidden=tuple(layer.doubled() for layer in self.hidden),
+            outputs=tuple(layer.doubled() for layer in self.outputs),
+        )
+
     @property
     def widest(self) -> int:
         """Numbers that a row needs in its widest layer, or comes with."""
@@ -112,6 +125,10 @@ class Posterior:
     def of(cls, architecture: Architecture, weights: Weights) -> "Posterior":
         return cls(*(Perceptron.of(weights, name, architecture.activation) for name in ("classifier", "encoder")))
 
+    def doubled(self) -> "Posterior":
+        """With weights in double precision: else NumPy would turn all of them into it at every call."""
+        return Posterior(self.classifier.doubled(), self.encoder.doubled())
+
     def logits(self, x: np.ndarray) -> np.ndarray:
         """Log q(y | x) and a constant for each row; the constant makes the largest 0."""
         logits = self.classifier.outputs[0](self.classifier.last(self.classifier.first(x)))
@@ -126,9 +143,10 @@ class Posterior:
     def mean_z(self, x: np.ndarray) -> np.ndarray:
         """E_{q(z, y | x)} z = Σ_k q(k | x) μ(x, k); the output layer of μ is linear, so that it comes after the sum.
 
-        In double precision: rows are taken together by their components, and no answer may hang on who else is there.
+        To be asked in double precision: rows are taken together by their components, and no answer may hang on who else
+        is there.
         """
-        x, encoder = x.astype(float), self.encoder
+        encoder = self.encoder
         of_x = encoder.first(x)
         if len(encoder.input_kernels) == 1:  # mean-field: y is not looked at
             return encoder.outputs[0](encoder.last(of_x)).astype(np.float32)
@@ -151,8 +169,8 @@ class Inference:
     def component_probabilities(self, X: np.ndarray, temperature: float = 1.0) -> np.ndarray:
         """q(y | x)^(1/T) in single precision, of which the largest is 1 in each row; `normed` makes them sum to 1."""
 
-        def of(x: np.ndarray) -> np.ndarray:
-            logits = self.posterior.logits(x)
+        def of(posterior: Posterior, x: np.ndarray) -> np.ndarray:
+            logits = posterior.logits(x)
             if temperature != 1:
                 logits /= np.float32(temperature)
             return np.exp(logits, out=logits)
@@ -161,19 +179,24 @@ class Inference:
 
     def component_log_probabilities(self, X: np.ndarray) -> np.ndarray:
         """Log q(y | x)."""
-        return self._in_blocks(self.posterior.log_q_y, X)
+        return self._in_blocks(Posterior.log_q_y, X)
 
     def latent_means(self, X: np.ndarray) -> np.ndarray:
         """E_{q(z, y | x)} z."""
-        return self._in_blocks(self.posterior.mean_z, X)
+        return self._in_blocks(lambda posterior, x: self._doubled.mean_z(x.astype(float, copy=False)), X)
 
-    def _in_blocks(self, function: Callable[[np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
+    def _in_blocks(self, function: Callable[[Posterior, np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
         """`function` of the rows as the model sees them: chosen and scaled block by block, so X is never copied."""
         size = self._block_rows
+        if len(X) <= FEW_ROWS:
+            return function(self._doubled, self._scaled(X).astype(float)).astype(np.float32)
         if len(X) <= size:
-            x = self._scaled(X)
-            return function(x.astype(float) if len(x) <= FEW_ROWS else x).astype(np.float32, copy=False)
-        return np.concatenate([function(self._scaled(X[i : i + size])) for i in range(0, len(X), size)])
+            return function(self.posterior, self._scaled(X))
+        return np.concatenate([function(self.posterior, self._scaled(X[i : i + size])) for i in range(0, len(X), size)])
+
+    @cached_property
+    def _doubled(self) -> Posterior:
+        return self.posterior.doubled()
 
     def _scaled(self, rows: np.ndarray) -> np.ndarray:
         """(rows − shift) · scale of the chosen columns, without the pass over them that would change nothing."""
@@ -182,7 +205,11 @@ class Inference:
             x = np.subtract(rows, shift, dtype=np.float32)
             x *= scale
             return x
-        return np.multiply(rows, scale, dtype=np.float32) if self._scales else rows.astype(np.float32, copy=False)
+        if not self._scales:
+            return rows.astype(np.float32, copy=False)
+        x = rows.astype(np.float32)  # first, then in place: a product of two types goes by way of small buffers
+        x *= scale
+        return x
 
     @cached_property
     def _shifts(self) -> bool:

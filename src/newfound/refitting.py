@@ -86,7 +86,9 @@ def _settings(codes: np.ndarray, p: Parameters) -> TrainingSettings:
         pu_weight=PU_WEIGHT if p.pu_weight == "auto" else float(p.pu_weight) or PU_WEIGHT,
         pretrains=False,
     )
-    return replace(settings, max_epochs=max(1, round(SHARE * settings.max_epochs)), is_refit=True)
+    return replace(
+        settings, max_epochs=min(max(1, round(SHARE * settings.max_epochs)), settings.max_epochs), is_refit=True
+    )
 
 
 def _with_answer(

@@ -47,7 +47,7 @@ def test_an_interrupted_experiment_is_not_saved(data, tmp_path, monkeypatch):
     def stop(*arguments, **keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(loop, "compiled_train_chunk", lambda: stop)
+    monkeypatch.setattr(loop, "compiled_train_chunk", lambda is_brief: stop)
     experiment = Experiment("quick", "har", "gmdgm", "semi-supervised", 0)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="interrupted"):
         queue.compute([experiment], tmp_path, TINY, 1, lambda *_: pytest.fail("told"))

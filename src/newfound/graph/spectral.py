@@ -10,6 +10,8 @@ from newfound.graph.neighbours import Graph
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+TOLERANCE = 1e-3  # of eigenvalues, relative to the greatest
+
 
 def spectral_embedding(graph: Graph, settings: Initialisation) -> np.ndarray:
     """Every row's coordinates in the first eigenvectors, at distance 1 from the origin.
@@ -31,28 +33,61 @@ def _eigenvectors(graph: "csr_array", n: int, dense_max_rows: int) -> np.ndarray
     """The eigenvectors of the Laplacian 1 − D^-½ W D^-½ with the n smallest eigenvalues, smallest first.
 
     They are found as the greatest of D^-½ W D^-½, which ARPACK does best; so `csgraph.laplacian`, which gives the other
-    form, is of no use here. Parts of a graph that nothing joins have the same eigenvalue; all their vectors are found
-    only in double precision and to the last digit. Where there are very many such parts, some may still be missing.
+    form, is of no use here. Parts of a graph that nothing joins have the same eigenvalue, of which ARPACK would miss
+    some in single precision; but their vectors are known, and only the others are left to find.
     """
     from scipy.sparse import diags_array
 
-    shrink = diags_array(1 / np.sqrt(np.maximum(graph.sum(axis=1), 1e-12)))
-    normalised = (shrink @ graph @ shrink).astype(float)
+    degrees = np.maximum(graph.sum(axis=1), 1e-12)
+    shrink = diags_array(1 / np.sqrt(degrees))
+    normalised = (shrink @ graph @ shrink).tocsr()
     if graph.shape[0] <= dense_max_rows:
-        values, vectors = np.linalg.eigh(normalised.toarray())
-    else:
-        values, vectors = _greatest(normalised, n)
-    return vectors[:, np.argsort(-values)[:n]]
+        values, vectors = np.linalg.eigh(normalised.astype(float).toarray())
+        return vectors[:, np.argsort(-values)[:n]]
+    parts = _vectors_of_parts(graph, degrees, n)
+    if parts.shape[1] == n:
+        return parts
+    values, vectors = _greatest(normalised.astype(np.float32), parts, n - parts.shape[1])
+    return np.hstack([parts, vectors[:, np.argsort(-values)]])
 
 
-def _greatest(matrix: "csr_array", n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The greatest eigenvalues of a symmetric matrix and their vectors: n of them, or those that could be found."""
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+def _vectors_of_parts(graph: "csr_array", degrees: np.ndarray, n: int) -> np.ndarray:
+    """Up to n eigenvectors of eigenvalue 1: √degree within a connected part and 0 elsewhere.
 
-    n_rows = matrix.shape[0]
+    Where there are more parts than vectors, it is random mixtures of them all, so that no part is left at the origin.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    n_parts, part = connected_components(graph, directed=False)
+    has_edges = np.bincount(part) > 1
+    volume = np.bincount(part, degrees)
+    coordinates = (
+        np.eye(int(has_edges.sum()), dtype=np.float32) if has_edges.sum() <= n else _mixtures(has_edges.sum(), n)
+    )
+    of_part = np.zeros((n_parts, coordinates.shape[1]), np.float32)
+    of_part[has_edges] = coordinates / np.sqrt(volume[has_edges])[:, None]
+    return of_part[part] * np.sqrt(degrees)[:, None].astype(np.float32)
+
+
+def _mixtures(n_parts: int, n: int) -> np.ndarray:
+    return np.linalg.qr(np.random.default_rng(0).standard_normal((n_parts, n)))[0]
+
+
+def _greatest(matrix: "csr_array", known: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The greatest eigenvalues of a symmetric matrix beside those of known vectors: n, or those that could be found.
+
+    The graph is made of samples and of neighbours that are nearly the nearest: more digits would say nothing.
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    def without_known(vector: np.ndarray) -> np.ndarray:
+        return matrix @ vector - known @ (known.T @ vector)
+
+    rest = LinearOperator(matrix.shape, without_known, dtype=np.float32)
+    start = (
+        np.random.default_rng(0).standard_normal(matrix.shape[0]).astype(np.float32)
+    )  # ones are a known vector, nearly
     try:
-        return eigsh(matrix, n, which="LA", v0=np.ones(n_rows))
+        return eigsh(rest, n, which="LA", v0=start, tol=TOLERANCE)
     except ArpackNoConvergence as some:
-        if len(some.eigenvalues):
-            return some.eigenvalues, some.eigenvectors
-        return np.ones(1), np.ones((n_rows, 1))
+        return some.eigenvalues, some.eigenvectors

@@ -21,6 +21,8 @@ from newfound.training.settings import TrainingSettings
 from newfound.training.steps import Hyperparameters, StepInfo, TrainState, compiled_train_chunk, init_states
 from newfound.training.validation import ValidationSet
 
+BRIEF = 2e10  # products of a whole training, below which its programs are compiled in haste
+
 
 class ProgressEvent(NamedTuple):
     """What a callback is told at every evaluation."""
@@ -90,8 +92,10 @@ class Training:
         checkpoints: Checkpoints | None = None,
     ):
         self.restarts, self.data, self.settings, self.seeds, self.callback = restarts, data, settings, seeds, callback
-        self.streams = [BatchStream(data.labels, data.training, settings.batch_size, seed) for seed in seeds]
+        share = settings.config.optimisation.labelled_share
+        self.streams = [BatchStream(data.labels, data.training, settings.batch_size, seed, share) for seed in seeds]
         self.schedule = Schedule.of(settings, data, self.streams[0].rows_per_epoch)
+        self.is_brief = self._products() < BRIEF
         self.validation = ValidationSet(
             data.X[data.validation],
             data.labels[data.validation],
@@ -99,6 +103,7 @@ class Training:
             data.scaling,
             settings.hyperparameters(settings.weights).temperature,
             settings.expectation,
+            is_brief=self.is_brief,
         )
         self.step = 0
         self.phase = ""
@@ -111,6 +116,11 @@ class Training:
         self.resumed = (
             None if checkpoints is None or checkpoints.resumed is None else self._restore(checkpoints.resumed)
         )
+
+    def _products(self) -> float:
+        """Of a row and a parameter, in all steps of one restart."""
+        n_parameters = sum(leaf.size for leaf in jax.tree.leaves(self.restarts.states.model)) / len(self.seeds)
+        return self.schedule.n_steps * (self.streams[0].n_labelled + self.streams[0].n_unlabelled) * n_parameters
 
     @property
     def snapshot(self) -> Snapshot:
@@ -171,7 +181,7 @@ class Training:
         return self.schedule.learning_rates(self.step) * np.float32(0.5) ** reductions
 
     def _train(self, chunk: Chunk, learning_rates: np.ndarray, hyperparameters: Hyperparameters) -> StepInfo:
-        states, info = compiled_train_chunk()(
+        states, info = compiled_train_chunk(self.is_brief)(
             self.restarts.states,
             *chunk,
             learning_rates,

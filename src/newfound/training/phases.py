@@ -31,7 +31,7 @@ from newfound.training.settings import TrainingSettings
 
 VAE, PSEUDO_LABELS, OBJECTIVE = "VAE pretraining", "pseudo-labels", "objective"
 STEPS_PER_CHUNK = 32
-MIN_CHUNKS_BETWEEN_EVALUATIONS = 4  # however small an epoch is
+CHUNKS_BETWEEN_EVALUATIONS = (4, 32)  # at least and at most, however small or large an epoch is
 
 
 class TrainingData(NamedTuple):
@@ -78,7 +78,7 @@ class Schedule(NamedTuple):
     @classmethod
     def of(cls, settings: TrainingSettings, data: TrainingData, rows_per_epoch: int) -> "Schedule":
         steps_per_epoch = math.ceil(rows_per_epoch / settings.batch_size)
-        few_steps = max(steps_per_epoch, MIN_CHUNKS_BETWEEN_EVALUATIONS * STEPS_PER_CHUNK)
+        fewest, most = (n * STEPS_PER_CHUNK for n in CHUNKS_BETWEEN_EVALUATIONS)
         pretrain_steps = _whole_chunks(settings.pretrain_epochs * steps_per_epoch) * is_pretrained(
             settings, data.classes
         )
@@ -88,7 +88,7 @@ class Schedule(NamedTuple):
             pseudo_label_steps=pretrain_steps,
             main_steps=_whole_chunks(settings.max_epochs * steps_per_epoch),
             learning_rate=settings.learning_rate,
-            steps_between_evaluations=_whole_chunks(few_steps),
+            steps_between_evaluations=_whole_chunks(min(max(steps_per_epoch, fewest), most)),
         )
 
     @property
@@ -106,8 +106,8 @@ class Schedule(NamedTuple):
         return (self.learning_rate * 0.5 * (1 + np.cos(np.pi * progress))).astype(np.float32)
 
 
-def _whole_chunks(n_steps: int) -> int:
-    return math.ceil(n_steps / STEPS_PER_CHUNK) * STEPS_PER_CHUNK
+def _whole_chunks(n_steps: float | int) -> int:
+    return math.ceil(round(n_steps) / STEPS_PER_CHUNK) * STEPS_PER_CHUNK
 
 
 def is_pretrained(settings: TrainingSettings, classes: Classes) -> bool:

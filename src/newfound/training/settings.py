@@ -13,6 +13,7 @@ from newfound.training.steps import Hyperparameters
 
 EPOCHS = (5, 150)  # the fewest and the most that "auto" gives
 PRETRAIN_EPOCHS = (1, 60)
+MOST = 2  # times the steps that it aims at, however few epochs that is: more rows than these teach nothing new
 DEFAULTS = Config()
 
 
@@ -21,8 +22,8 @@ class TrainingSettings:
     """All that training needs to know besides the model and the rows."""
 
     batch_size: int
-    max_epochs: int
-    pretrain_epochs: int
+    max_epochs: float | int  # "auto" may give a part of one
+    pretrain_epochs: float | int
     learning_rate: float
     pu_weight: float = 0.0
     labelled_weight: float = 1.0  # of all labelled rows together, relative to those without a label
@@ -73,18 +74,14 @@ def training_settings(
     optimisation = config.optimisation
     n_unlabelled = int((labels == UNLABELLED).sum())
     steps_per_epoch = math.ceil((n_unlabelled or len(labels)) / batch_size)
-    pretrain_epochs = optimisation.pretrain_epochs
-    if pretrain_epochs == "auto":
-        target = optimisation.pretrain_target_steps
-        pretrain_epochs = _epochs(target, steps_per_epoch, PRETRAIN_EPOCHS) if pretrains else 0
-    if max_epochs == "auto":
-        max_epochs = _epochs(optimisation.target_steps, steps_per_epoch, EPOCHS)
+    pretrain_auto = _epochs(optimisation.pretrain_target_steps, steps_per_epoch, PRETRAIN_EPOCHS) if pretrains else 0
+    auto = _epochs(optimisation.target_steps, steps_per_epoch, EPOCHS)
     n_labelled = len(labels) - n_unlabelled
     labelled_weight = min(1.0, optimisation.max_label_repeats * n_labelled / max(n_unlabelled, 1))
     return TrainingSettings(
         batch_size=batch_size,
-        max_epochs=int(max_epochs),
-        pretrain_epochs=int(pretrain_epochs),
+        max_epochs=auto if max_epochs == "auto" else int(max_epochs),
+        pretrain_epochs=pretrain_auto if optimisation.pretrain_epochs == "auto" else int(optimisation.pretrain_epochs),
         learning_rate=learning_rate,
         pu_weight=pu_weight,
         labelled_weight=labelled_weight,
@@ -93,8 +90,9 @@ def training_settings(
     )
 
 
-def _epochs(target_steps: int, steps_per_epoch: int, limits: tuple[int, int]) -> int:
-    return min(max(limits[0], target_steps // steps_per_epoch), limits[1])
+def _epochs(target_steps: int, steps_per_epoch: int, limits: tuple[int, int]) -> float | int:
+    whole = min(max(limits[0], target_steps // steps_per_epoch), limits[1])
+    return min(whole, MOST * target_steps / steps_per_epoch)
 
 
 def _number(value: float | int) -> jax.Array:

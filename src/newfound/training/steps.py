@@ -16,7 +16,7 @@ from newfound.models.base import DeepGenerativeModel, vmap_unless_single
 from newfound.models.objective import Expectation, Terms, Weights, batch_terms, row_terms
 from newfound.models.randomness import HASHED, key_of
 from newfound.preprocessing import Scaling
-from newfound.training.compilation import training_options
+from newfound.training.compilation import training_options, validation_options
 
 ADAM = optax.scale_by_adam()
 SMALL = 2**16  # numbers of an array that is packed with others
@@ -158,13 +158,18 @@ def train_chunk(
 
 
 @cache
-def compiled_train_chunk() -> Callable[..., tuple[TrainState, StepInfo]]:
+def compiled_train_chunk(is_brief: bool = False) -> Callable[..., tuple[TrainState, StepInfo]]:
     """`train_chunk`, compiled once for every shape; made on first use, because its options depend on the device."""
     static = ("n_labelled", "expectation")
-    return jax.jit(train_chunk, static_argnames=static, compiler_options=training_options())
+    return jax.jit(train_chunk, static_argnames=static, compiler_options=training_options(is_brief=is_brief))
 
 
-@partial(jax.jit, static_argnames="expectation")
+@cache
+def compiled_validation_batch(is_brief: bool) -> Callable[..., tuple[Array, Array]]:
+    options = validation_options(is_brief=is_brief)
+    return jax.jit(validation_batch, static_argnames="expectation", compiler_options=options)
+
+
 def validation_batch(
     models: DeepGenerativeModel,
     rows: Array,

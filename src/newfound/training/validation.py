@@ -9,7 +9,7 @@ from newfound.labels import UNLABELLED
 from newfound.models.base import DeepGenerativeModel
 from newfound.models.objective import Expectation
 from newfound.preprocessing import Scaling
-from newfound.training.steps import validation_batch
+from newfound.training.steps import compiled_validation_batch
 
 BATCH_ROWS = 512  # rows are padded to whole batches, so that their number is in no compiled shape
 MAX_UNLABELLED_ROWS = 2_000  # more would tell no more
@@ -77,8 +77,11 @@ class ValidationSet:
         scaling: Scaling,
         temperature: jax.Array,
         expectation: Expectation,
+        *,
+        is_brief: bool,
     ):
         self.X, self.labels, self.component_class = X, labels, component_class
+        self.compiled = compiled_validation_batch(is_brief)
         self.scaling, self.temperature, self.expectation = scaling, temperature, expectation
         self.is_labelled = labels != UNLABELLED
 
@@ -96,6 +99,6 @@ class ValidationSet:
 
     def _score(self, models: DeepGenerativeModel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         padded = rows[np.arange(BATCH_ROWS) % len(rows)]
-        scores = validation_batch(models, padded, self.scaling, self.temperature, self.expectation)
+        scores = self.compiled(models, padded, self.scaling, self.temperature, expectation=self.expectation)
         elbo, component = jax.device_get(scores)
         return elbo[:, : len(rows)], component[:, : len(rows)]
