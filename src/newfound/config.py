@@ -78,9 +78,6 @@ class Optimisation(Settings):
         "how often a loss that is not finite halves the learning rate before training has diverged",
         Number(0, whole=True),
     )
-    labelled_share: float = setting(
-        0.25, "labelled rows of a step, as a share of batch_size, beside a batch of unlabelled ones", Number(0.001, 1)
-    )
     max_label_repeats: int = setting(
         10, "a labelled row weighs at most as much as so many others, or few labels would be overfit", COUNT
     )

@@ -243,7 +243,7 @@ class GMDGM(DeepGenerativeClassifier):
         see `selection_`), no missing label is taken for a sign of a new class, and a warning says so. A number is
         obeyed. Part of pretraining, and of no use without it.
     batch_size : int
-        Rows without a label in a step, beside a quarter as many that have one (`labelled_share`).
+        Rows of each kind, labelled and unlabelled, in a step.
     learning_rate : float
         Adam's, at the start of a cosine decay.
     max_epochs : int or "auto"

@@ -26,7 +26,6 @@ UNSPECIFIED: dict[str, Any] = {
     "prior_known": 0.5,  # half of p(y) for the known classes, where there are new components; else all of it
     "target_steps": 6_000,  # of max_epochs="auto",
     "pretrain_target_steps": 3_000,  # and of each phase of pretraining
-    "labelled_share": 1.0,  # a batch of rows with a label, and as large a one without
     "validation_fraction": 0.0,  # every row and every label that is kept is learned from
     "pu_weight": 0.0,  # the paper's objective has no such term
 }

@@ -54,16 +54,13 @@ class BatchStream:
     alike would hold no labelled row at all where labels are few.
     """
 
-    def __init__(
-        self, labels: np.ndarray, indices: np.ndarray, batch_size: int, seed: int, labelled_share: float = 1.0
-    ):
+    def __init__(self, labels: np.ndarray, indices: np.ndarray, batch_size: int, seed: int):
         self.rng = np.random.default_rng(seed)
         is_labelled = labels[indices] != UNLABELLED
         self.labelled = ShuffledStream(indices[is_labelled], self.rng)
         self.unlabelled = ShuffledStream(indices[~is_labelled], self.rng)
+        self.n_labelled = batch_size if is_labelled.any() else 0
         self.n_unlabelled = batch_size if not is_labelled.all() else 0
-        n_beside = max(round(labelled_share * batch_size), 1) if self.n_unlabelled else batch_size
-        self.n_labelled = n_beside if is_labelled.any() else 0
 
     @property
     def rows_per_epoch(self) -> int:

@@ -92,8 +92,7 @@ class Training:
         checkpoints: Checkpoints | None = None,
     ):
         self.restarts, self.data, self.settings, self.seeds, self.callback = restarts, data, settings, seeds, callback
-        share = settings.config.optimisation.labelled_share
-        self.streams = [BatchStream(data.labels, data.training, settings.batch_size, seed, share) for seed in seeds]
+        self.streams = [BatchStream(data.labels, data.training, settings.batch_size, seed) for seed in seeds]
         self.schedule = Schedule.of(settings, data, self.streams[0].rows_per_epoch)
         self.is_brief = self._products() < BRIEF
         self.validation = ValidationSet(
