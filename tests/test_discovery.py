@@ -17,6 +17,7 @@ from newfound.discovery.resolution import Say, agreement, choose_resolutions, pi
 from newfound.discovery.stability import groups_without_labels, large_groups, numbers_in_samples
 from newfound.evaluation import evaluate
 from newfound.graph import neighbour_graph
+from newfound.graph.projection import sample_rows
 from newfound.initialisation import Images, Rows
 from newfound.labels import UNLABELLED
 from newfound.preprocessing import Scaling
@@ -535,3 +536,28 @@ def test_where_no_new_class_is_found_the_rows_are_the_networks():
     assert (model.n_new_, model.evidence_) == (0, {})
     np.testing.assert_array_equal(model.labels_[y < 0], model.predict(X)[y < 0])
     np.testing.assert_array_equal(model.is_sure_[y < 0], model.predict_proba(X)[y < 0].max(axis=1) > 0.5)
+
+
+# ---- more rows than the graph has ------------------------------------------------------------------------------------
+
+
+def test_a_sample_of_too_many_rows_holds_all_labels_and_is_in_random_order():
+    labels = np.where(np.arange(1000) % 20 == 0, 0, UNLABELLED)  # 50 of them
+    sample = sample_rows(1000, Initialisation(graph_max_rows=200), 0, labels)
+    assert len(np.unique(sample)) == 200
+    assert np.isin(np.flatnonzero(labels == 0), sample).all()
+    assert (np.diff(sample) < 0).any()
+    many = sample_rows(1000, Initialisation(graph_max_rows=60), 0, labels)
+    assert (len(many), (labels[many] == 0).sum()) == (60, 30)
+    assert len(sample_rows(1000, Initialisation(graph_max_rows=60), 0, np.zeros(1000, int))) == 60
+    all_rows = sample_rows(1000, SETTINGS, 0, labels)
+    np.testing.assert_array_equal(all_rows, sample_rows(1000, SETTINGS, 0))
+
+
+def test_few_labels_among_many_rows_are_not_lost_by_the_sample():
+    """Of 4,000 rows the graph has 600: 60 labels would be 9 of its nodes."""
+    X, truth = blobs(4000, k=4)
+    labels = labelled_at_random(truth, (0, 1), share=0.03)
+    found = discover(rows_of(X), labels, 2, Initialisation(graph_max_rows=600, mixture_max_rows=1), seed=0)
+    assert found.n_new == 2
+    assert evaluate(truth, found.classes, (0, 1)).one_to_one.all > 0.98

@@ -103,12 +103,12 @@ def _by_mixture(
     rows: Rows, labels: np.ndarray, n_known: int, n_new: int | None, settings: Initialisation, seed: int
 ) -> Discovery | None:
     """What a mixture of Gaussians finds, if it is the better judge of these rows."""
-    points = rows.scaling.apply(rows.X)
-    is_fine = (n_new or 0) * MIN_GAUSSIAN_ROWS > len(points)
-    if rows.images is not None or n_new == 0 or is_fine or not prefers_mixture(points, settings):
+    is_fine = (n_new or 0) * MIN_GAUSSIAN_ROWS > len(rows.X)
+    if rows.images is not None or n_new == 0 or is_fine or not prefers_mixture(rows.X.shape, settings):
         return None
+    points = rows.scaling.apply(rows.X)
     found = fit_mixture(points, labels, n_known, settings, seed, n_new)
-    if not found.n_new or not prefers_mixture(points, settings, found):
+    if not found.n_new or not prefers_mixture(points.shape, settings, found):
         return None  # a class that is no Gaussian, the graph may still find
     targets = found.probabilities
     new = targets[:, n_known:]

@@ -118,14 +118,14 @@ def _sharpened(table: Table, responsibilities: np.ndarray) -> np.ndarray:
     return responsibilities if is_lost.any() else ended
 
 
-def prefers_mixture(points: np.ndarray, settings: Initialisation, fit: MixtureFit | None = None) -> bool:
+def prefers_mixture(shape: tuple[int, ...], settings: Initialisation, fit: MixtureFit | None = None) -> bool:
     """Whether the mixture should answer, rather than the graph.
 
     It should for few rows, if they are at least as many as the free entries of a covariance matrix, and, once it is
     fitted, if the known classes look like Gaussians. Hiding a known class does not tell the two apart on tables this
     small: both find it again.
     """
-    n_rows, n_columns = points.shape
+    n_rows, n_columns = shape
     is_small = n_columns * (n_columns + 1) / 2 <= n_rows <= settings.mixture_max_rows
     return is_small and (fit is None or fit.roughness <= settings.mixture_max_roughness)
 

@@ -24,12 +24,21 @@ class Graph(NamedTuple):
     interpolation: "csr_array"  # (rows, sample); each row's weights sum to 1
     sample: np.ndarray  # the row of each node, in random order
 
+    def of_nodes(self) -> "Graph":
+        """The same graph as if there were no rows but its own, in the order of the sample."""
+        from scipy.sparse import eye_array
 
-def neighbour_graph(feature_sets: Sequence[np.ndarray], settings: Initialisation, seed: int) -> Graph:
+        n = len(self.sample)
+        return Graph(self.weights, eye_array(n, dtype=np.float32, format="csr"), np.arange(n))
+
+
+def neighbour_graph(
+    feature_sets: Sequence[np.ndarray], settings: Initialisation, seed: int, labels: np.ndarray | None = None
+) -> Graph:
     """The graph of the rows; each feature set holds all of them, and adds its own neighbours."""
     from scipy.sparse import csr_array
 
-    sample = sample_rows(len(feature_sets[0]), settings, seed)
+    sample = sample_rows(len(feature_sets[0]), settings, seed, labels)
     nearest = [_nearest(features, sample, settings.n_neighbors) for features in feature_sets]
     adjacency = reduce(add, (_adjacency(near[sample], len(sample)) for near in nearest))
     near = np.hstack(nearest)

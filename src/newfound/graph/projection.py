@@ -20,9 +20,19 @@ def pca_projection(
     return in_batches(lambda rows: pca.transform(features(rows)), X).astype(np.float32)
 
 
-def sample_rows(n_rows: int, settings: Initialisation, seed: int) -> np.ndarray:
-    """The rows that make the graph, in random order."""
-    return np.random.default_rng(seed).permutation(n_rows)[: settings.graph_max_rows]
+def sample_rows(n_rows: int, settings: Initialisation, seed: int, labels: np.ndarray | None = None) -> np.ndarray:
+    """The rows that make the graph, in random order; among too many, those with a label for up to half of them.
+
+    Both kinds are drawn at random, so that labels are as dense in one class as in another.
+    """
+    order = np.random.default_rng(seed).permutation(n_rows)
+    most = settings.graph_max_rows
+    if labels is None or n_rows <= most:
+        return order[:most]
+    is_labelled = labels[order] != UNLABELLED
+    n_labelled = min(int(is_labelled.sum()), max(most // 2, most - int((~is_labelled).sum())))
+    is_taken = np.where(is_labelled, np.cumsum(is_labelled) <= n_labelled, np.cumsum(~is_labelled) <= most - n_labelled)
+    return order[is_taken]
 
 
 def whitened(points: np.ndarray, labels: np.ndarray, settings: Initialisation) -> np.ndarray:

@@ -67,7 +67,7 @@ def feature_sets(rows: Rows, labels: np.ndarray, settings: Initialisation, seed:
     """The feature sets of the PU estimate, and the graph of neighbours; labels say which directions count less."""
     projection = _projection(rows, settings, seed) if rows.projection is None else rows.projection
     points = whitened(projection, labels, settings)
-    graph = neighbour_graph([points], settings, seed)
+    graph = neighbour_graph([points], settings, seed, labels)
     embedding = spectral_embedding(graph, settings)
     return FeatureSets(points, embedding, graph), graph
 

@@ -32,6 +32,11 @@ class FeatureSets(NamedTuple):
     embedding: np.ndarray  # where a row lies among the others
     graph: Graph
 
+    def of_nodes(self) -> "FeatureSets":
+        """Of the rows that make the graph only."""
+        sample = self.graph.sample
+        return FeatureSets(self.projection[sample], self.embedding[sample], self.graph.of_nodes())
+
 
 def estimate_class_probabilities(
     features: FeatureSets,
@@ -42,7 +47,20 @@ def estimate_class_probabilities(
     *,
     all_known: bool = False,
 ) -> np.ndarray:
-    """(rows, known classes): P(y | x); where all classes are known, given that y is one of them."""
+    """(rows, known classes): P(y | x); where all classes are known, given that y is one of them.
+
+    It is estimated for the rows that make the graph; any others are interpolated.
+    """
+    graph = features.graph
+    if len(graph.sample) == len(labels):
+        return _estimate(features, labels, n_known, settings, seed, all_known)
+    of_nodes = _estimate(features.of_nodes(), labels[graph.sample], n_known, settings, seed, all_known)
+    return graph.interpolation @ of_nodes
+
+
+def _estimate(
+    features: FeatureSets, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int, all_known: bool
+) -> np.ndarray:
     targets = np.where(labels == UNLABELLED, n_known, labels)  # "no label" is the last
     densities = _label_densities(features, targets, n_known, settings, seed)
     classifiers = [_class_probabilities(density[:, :n_known], labels, settings) for density in densities]
