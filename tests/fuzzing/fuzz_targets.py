@@ -29,6 +29,8 @@ PRICES = (
     'id;price;"size, m";is on;label\n'
     + "".join(f'{i};"1.{i}00,5 €";{i} m;{"yes" if i % 2 else "no"};{"cat" if i % 3 else ""}\n' for i in range(8))
 ).encode()
+SHORT = b"a,b,species\n1,0.5,x\n2,,y\n3,1e3,\n4,-2,x\n"  # quickly read, so that most mutations are of it
+NAMES = "name,kind,größe,species\n".encode() + b"".join(b"r%d,k%d,%d,%d\n" % (i, i % 2, i, i % 2) for i in range(5))
 MAX_BYTES = 65_536
 
 
@@ -455,9 +457,9 @@ def _estimator_seeds() -> list[bytes]:
 
 KEPT = {"good", "run", "model"}
 TARGETS: dict[str, Target] = {
-    "csv": _table_target("t.csv", lambda: [CSV, PRICES, b"\xef\xbb\xbf" + CSV], "text"),
-    "csv.gz": _table_target("t.csv.gz", lambda: [gzip.compress(CSV, mtime=0)], "gzip"),
-    "tsv": _table_target("t.tsv", lambda: [CSV.replace(b",", b"\t")], "text"),
+    "csv": _table_target("t.csv", lambda: [SHORT, NAMES, CSV, PRICES, b"\xef\xbb\xbf" + SHORT], "text"),
+    "csv.gz": _table_target("t.csv.gz", lambda: [gzip.compress(seed, mtime=0) for seed in (SHORT, CSV)], "gzip"),
+    "tsv": _table_target("t.tsv", lambda: [seed.replace(b",", b"\t") for seed in (SHORT, NAMES, CSV)], "text"),
     "parquet": _table_target("t.parquet", _parquet_seeds, "parquet"),
     "feather": _table_target("t.feather", _feather_seeds, "feather"),
     "npy": Target(_npy_seeds, _read_numpy("t.npy"), "npy"),
