@@ -33,7 +33,8 @@ sys.path.insert(0, str(FUZZING))
 
 MEMORY = 1 << 30  # bytes beyond what the libraries take
 SECONDS = 10  # of computing, for one input
-SLICE = 5_000  # inputs of a child
+SLICE = 50_000  # inputs of a child, and
+SLICE_SECONDS = 40  # of computing, after which it ends: beginning takes two
 MAX_BYTES = 65_536
 HEADER = struct.Struct("<QQQQ")  # inputs, of them read, of them refused, length of the present one
 
@@ -103,7 +104,11 @@ def child(name: str, folder: Path, n: int, seed: int) -> None:
     _limit_memory()
     os.chdir(folder)
 
+    end = time.process_time() + SLICE_SECONDS
+
     def one_input(data: bytes) -> None:
+        if time.process_time() > end:
+            os._exit(0)  # what was counted and what is worth going on from are on the disk
         data = data[:MAX_BYTES]
         if not seen.is_new(data):  # the corpus is run again by every child, for what it covers
             outcome(name, data, folder)
@@ -162,7 +167,7 @@ def _behind(spent: dict[str, float], log: dict, n_inputs: int) -> str | None:
 
 
 def one_slice(name: str, folder: Path, log: dict) -> float:
-    """Seconds that it took."""
+    """Seconds of computing that it took."""
     about = log["targets"].setdefault(
         name, {"inputs": 0, "read": 0, "refused": 0, "seconds": 0.0, "crashes": 0, "finds": {}}
     )
@@ -170,7 +175,7 @@ def one_slice(name: str, folder: Path, log: dict) -> float:
     place.mkdir(parents=True, exist_ok=True)
     shared = Shared(place / "shared")
     before = shared.counts()
-    begin = time.monotonic()
+    begin = _computed()
     command = [sys.executable, __file__, "child", name, str(place), str(SLICE), str(about["inputs"] + 1)]
     with tempfile.TemporaryFile() as output:
         ended = subprocess.run(command, stdout=output, stderr=output).returncode
@@ -179,7 +184,7 @@ def one_slice(name: str, folder: Path, log: dict) -> float:
     after = shared.counts()
     for key, i in (("inputs", 0), ("read", 1), ("refused", 2)):
         about[key] += after[i] - before[i]
-    took = time.monotonic() - begin
+    took = _computed() - begin
     about["seconds"] = round(about["seconds"] + took, 1)
     if ended != 0:
         if after[0] == before[0]:
@@ -189,6 +194,11 @@ def one_slice(name: str, folder: Path, log: dict) -> float:
         _note(place, f"{how} {_native_frame(said)}", shared.present())
     _collect(name, place, about)
     return took
+
+
+def _computed() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _native_frame(said: str) -> str:

@@ -52,7 +52,7 @@ def _table_target(name: str, seeds: Callable[[], list[bytes]], kind: str, label:
         path.write_bytes(data)
         whole = read_dataset(path, label=label if label.encode() in data or kind != "text" else None)
         _check(whole)
-        if len(data) % 4 == 0:  # the same rows by the other door
+        if len(data) % 8 == 0:  # the same rows by the other door
             again = read_dataset(path, schema=whole.schema)
             blocks = list(read_batches(path, whole.schema, rows=5))
             assert np.array_equal(again.X, np.concatenate([block.X for block in blocks])), (
@@ -159,7 +159,8 @@ def _read_beside(option: str) -> Callable[[bytes, Path], None]:
         if option == "labels":
             _check(read_dataset(np.eye(4), labels=folder / "beside.npy"))
         else:
-            (folder / "t.csv").write_bytes(b"a,b\n1,2\n3,4\n5,7\n8,8\n")
+            if not (folder / "t.csv").is_file():
+                (folder / "t.csv").write_bytes(b"a,b\n1,2\n3,4\n5,7\n8,8\n")
             _check(read_dataset(folder / "t.csv", features=folder / "beside.npy"))
 
     return read

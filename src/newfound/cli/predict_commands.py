@@ -86,7 +86,7 @@ def evaluate(
     console = console_for(as_json)
     with clear_errors(), status_line(console, "predicting"):
         opened = open_run(run)
-        evaluation = evaluate_file(opened, source, label, features)
+        evaluation = evaluate_file(opened, source, label, features, listener_on(console).note)
         matches = which_is_which(evaluation, opened.class_map)
     if as_json:
         print_json(_as_json(evaluation) | {"new_classes": [match._asdict() for match in matches]})

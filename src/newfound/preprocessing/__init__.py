@@ -10,12 +10,16 @@ from newfound.preprocessing.checks import (
     check_shape,
     refuse_unknown,
 )
+from newfound.preprocessing.reach import Reach, about_cells, about_reach
 from newfound.preprocessing.scaling import Blocks, Preprocessing, Scaling, decide, is_binary
 
 __all__ = [
     "Blocks",
     "Preprocessing",
+    "Reach",
     "Scaling",
+    "about_cells",
+    "about_reach",
     "as_rows",
     "check_feature_types",
     "check_finite",
