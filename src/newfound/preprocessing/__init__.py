@@ -12,6 +12,7 @@ from newfound.preprocessing.checks import (
 )
 from newfound.preprocessing.reach import Reach, about_cells, about_reach
 from newfound.preprocessing.scaling import Blocks, Preprocessing, Scaling, decide, is_binary
+from newfound.preprocessing.wild import about_wild
 
 __all__ = [
     "Blocks",
@@ -20,6 +21,7 @@ __all__ = [
     "Scaling",
     "about_cells",
     "about_reach",
+    "about_wild",
     "as_rows",
     "check_feature_types",
     "check_finite",
