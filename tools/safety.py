@@ -73,7 +73,7 @@ def rows() -> list[tuple[str, ...]]:
         ),
         ("interrupted fits that go on to the same bits", "20", *faults("resume"), "tools/faults.py resume"),
         ("named bad inputs, the message of each asserted", "160", n_bad_inputs(), 0, "pytest tests/hostile"),
-        ("different inputs fuzzed, over all readers", "1,000,000", of_readers, 0, "tools/fuzz.py run"),
+        ("inputs fuzzed, over all readers", "1,000,000", of_readers, 0, "tools/fuzz.py run"),
         ("and of runs, models, settings, command lines and arrays", "", of_rest, 0, "tools/fuzz.py run"),
         (
             "of these, failures that were found, fixed and are tried by every test run",

@@ -2,8 +2,10 @@
 
 import gzip
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,7 @@ import pytest
 from bad_files import ROWS, picture
 from pyarrow import feather
 
+import newfound as package
 from newfound.data import DataError, read_batches, read_dataset
 
 
@@ -198,3 +201,9 @@ def test_a_fit_leaves_the_random_state_and_the_settings_of_jax_alone():
     environment = {name: value for name, value in os.environ.items() if name != "NEWFOUND_CACHE"}
     done = subprocess.run([sys.executable, "-c", FIT], env=environment, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_no_interval_is_measured_by_the_clock_on_the_wall():
+    """Which may jump: locks, checkpoints and progress count by a clock that does not."""
+    source = Path(package.__file__).parent
+    assert [path.name for path in source.rglob("*.py") if re.search(r"\btime\.time\(", path.read_text())] == []
