@@ -43,6 +43,7 @@ def unscaled(is_kept: np.ndarray, scaling: Scaling) -> Preprocessing:
         centre=nothing,
         unit=nothing + 1,
         fences=fences,
+        ends=fences,
         scaling=scaling,
         spread=1.0,
         is_scaled=nothing > 0,

@@ -183,3 +183,19 @@ def test_laws_of_a_merge(n_known, named, into, seed):
     was_merged = np.isin(one.position, (target, len(before) - 1))
     np.testing.assert_array_equal(other.position, np.where(was_merged, target, one.position))
     np.testing.assert_allclose(other.probability[~was_merged], one.probability[~was_merged])
+
+
+# ---- the order of classes --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ways", [(2,), (1,), (4,), (5, 1), (1, 5, 2)])
+def test_the_order_of_classes_does_not_depend_on_the_way(fitted, ways):
+    model, X, _ = fitted
+    direct, around = model.cut(3), model
+    for n_new in ways:
+        around = around.cut(n_new)
+    around = around.cut(3)
+    np.testing.assert_array_equal(around.component_class_, direct.component_class_)
+    np.testing.assert_array_equal(around.predict_proba(X), direct.predict_proba(X))
+    sizes = [model.tree_.sizes[np.flatnonzero(direct.component_class_ == i) - 2].sum() for i in (2, 3, 4)]
+    assert sizes == sorted(sizes, reverse=True)

@@ -92,3 +92,24 @@ def test_the_page_of_benchmarks_shows_the_numbers_that_were_measured():
     results = json.loads((ROOT / "benchmarks" / "results" / "benchmarks.json").read_text())
     render = runpy.run_path(str(ROOT / "benchmarks" / "page.py"))["render"]
     assert (ROOT / "benchmarks" / "results" / "benchmarks.md").read_text() == render(results)
+
+
+def test_the_tables_of_what_was_tried_are_what_was_recorded():
+    page = runpy.run_path(str(ROOT / "tools" / "safety.py"))["page"]
+    assert page() == (ROOT / "docs" / "safety.md").read_text(), "run `python tools/safety.py --write`"
+
+
+def test_every_promise_names_a_test_that_exists():
+    """`test_…` in the page is the beginning of one, and every file that it names is there."""
+    page = (ROOT / "docs" / "safety.md").read_text()
+    tests = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^\s*def (test_\w+)", path.read_text(), re.M)
+    }
+    named = re.findall(r"`(test_\w+)(…?)`", page)
+    assert len(named) > 30
+    for name, is_cut in named:
+        assert name in tests or (is_cut and any(other.startswith(name) for other in tests)), name
+    for path in re.findall(r"`((?:tests|tools|benchmarks|src)/[\w./-]+)", page):
+        assert (ROOT / path).exists(), path

@@ -33,7 +33,8 @@ sys.path.insert(0, str(FUZZING))
 
 MEMORY = 1 << 30  # bytes beyond what the libraries take
 SECONDS = 10  # of computing, for one input
-SLICE = 5_000  # inputs of a child
+SLICE = 50_000  # inputs of a child, and
+SLICE_SECONDS = 40  # of computing, after which it ends: beginning takes two
 MAX_BYTES = 65_536
 HEADER = struct.Struct("<QQQQ")  # inputs, of them read, of them refused, length of the present one
 
@@ -63,6 +64,25 @@ class Shared:
         return self.map[HEADER.size : HEADER.size + self.counts()[3]]
 
 
+class Seen:
+    """Which inputs were tried already, by the first bytes of their hashes: what is counted are different inputs."""
+
+    WIDTH = 12
+
+    def __init__(self, path: Path):
+        known = path.read_bytes() if path.is_file() else b""
+        self.known = {known[i : i + self.WIDTH] for i in range(0, len(known), self.WIDTH)}
+        self.file = path.open("ab", buffering=0)  # a child that crashes keeps what it tried
+
+    def is_new(self, data: bytes) -> bool:
+        mark = hashlib.sha256(data).digest()[: self.WIDTH]
+        if mark in self.known:
+            return False
+        self.known.add(mark)
+        self.file.write(mark)
+        return True
+
+
 # ---- the child ---------------------------------------------------------------------------------------------------
 
 
@@ -80,12 +100,19 @@ def child(name: str, folder: Path, n: int, seed: int) -> None:
     for data in seeds_of(name, folder):
         (corpus / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
         outcome(name, data, folder)  # imports what is imported late, before memory is limited
-    shared = Shared(folder / "shared")
+    shared, seen = Shared(folder / "shared"), Seen(folder / "seen")
     _limit_memory()
     os.chdir(folder)
 
+    end = time.process_time() + SLICE_SECONDS
+
     def one_input(data: bytes) -> None:
+        if time.process_time() > end:
+            os._exit(0)  # what was counted and what is worth going on from are on the disk
         data = data[:MAX_BYTES]
+        if not seen.is_new(data):  # the corpus is run again by every child, for what it covers
+            outcome(name, data, folder)
+            return
         shared.begin(data)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         how = outcome(name, data, folder)
@@ -119,25 +146,28 @@ def run(names: list[str], n_inputs: int, seconds: float, folder: Path) -> None:
     """Slices of all targets in turn, the one that is behind first."""
     begin = time.monotonic()
     log = read_log()
-    while (todo := _behind(names, log, n_inputs)) and time.monotonic() - begin < seconds:
-        one_slice(todo, folder, log)
+    spent = dict.fromkeys(names, 0.0)
+    while (todo := _behind(spent, log, n_inputs)) and time.monotonic() - begin < seconds:
+        spent[todo] += one_slice(todo, folder, log)
         write_log(log)
         about = log["targets"][todo]
         total = sum(of["inputs"] for of in log["targets"].values())
         print(f"{todo}: {about['inputs']:,} inputs, {len(about['finds'])} kinds of finds; {total:,} in all", flush=True)
 
 
-def _behind(names: list[str], log: dict, n_inputs: int) -> str | None:
+def _behind(spent: dict[str, float], log: dict, n_inputs: int) -> str | None:
     """The target to go on with: that with the fewest seconds, so that slow ones do not take all the time."""
     from fuzz_targets import READERS
 
     done = log["targets"]
-    if sum(done.get(name, {}).get("inputs", 0) for name in READERS) >= n_inputs and set(names) >= set(READERS):
+    is_enough = sum(done.get(name, {}).get("inputs", 0) for name in READERS) >= n_inputs
+    if is_enough and spent.keys() >= set(READERS):
         return None
-    return min(names, key=lambda name: done.get(name, {}).get("seconds", 0.0))
+    return min(spent, key=spent.__getitem__)
 
 
-def one_slice(name: str, folder: Path, log: dict) -> None:
+def one_slice(name: str, folder: Path, log: dict) -> float:
+    """Seconds of computing that it took."""
     about = log["targets"].setdefault(
         name, {"inputs": 0, "read": 0, "refused": 0, "seconds": 0.0, "crashes": 0, "finds": {}}
     )
@@ -145,7 +175,7 @@ def one_slice(name: str, folder: Path, log: dict) -> None:
     place.mkdir(parents=True, exist_ok=True)
     shared = Shared(place / "shared")
     before = shared.counts()
-    begin = time.monotonic()
+    begin = _computed()
     command = [sys.executable, __file__, "child", name, str(place), str(SLICE), str(about["inputs"] + 1)]
     with tempfile.TemporaryFile() as output:
         ended = subprocess.run(command, stdout=output, stderr=output).returncode
@@ -154,7 +184,8 @@ def one_slice(name: str, folder: Path, log: dict) -> None:
     after = shared.counts()
     for key, i in (("inputs", 0), ("read", 1), ("refused", 2)):
         about[key] += after[i] - before[i]
-    about["seconds"] = round(about["seconds"] + time.monotonic() - begin, 1)
+    took = _computed() - begin
+    about["seconds"] = round(about["seconds"] + took, 1)
     if ended != 0:
         if after[0] == before[0]:
             raise SystemExit(f"{name} does not begin:\n{said[-3000:]}")
@@ -162,6 +193,12 @@ def one_slice(name: str, folder: Path, log: dict) -> None:
         how = "hang" if ended == -signal.SIGPROF else "crash" if "MemoryError" not in said else "memory"
         _note(place, f"{how} {_native_frame(said)}", shared.present())
     _collect(name, place, about)
+    return took
+
+
+def _computed() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _native_frame(said: str) -> str:

@@ -22,11 +22,10 @@ from newfound.labels import UNLABELLED, Labels
 from newfound.models import MODELS, Architecture, log_prior
 from newfound.models.likelihoods import LIKELIHOODS
 from newfound.parameters import Number, OneOf, Rule, Several
-from newfound.preprocessing import Preprocessing, check_feature_types, check_image_shape, decide, is_binary
+from newfound.preprocessing import Preprocessing, about_wild, check_feature_types, check_image_shape, decide, is_binary
 from newfound.progress import Show, step_bar, training_callback
 from newfound.trained import RestartResult, Termination, best_restart
 from newfound.training import Callback, Checkpoints, TrainingData, split_rows, train, training_settings
-from newfound.wording import count
 
 PU_WEIGHT = 0.3  # of pu_weight='auto'
 FEW_ROWS = 2_000  # among which threads would wait for each other longer than they compute
@@ -279,23 +278,9 @@ def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters) -> Preprocessi
             f"{min_std:g}) and are dropped: the first is column {int(np.argmin(preprocessing.is_kept))}.",
             stacklevel=5,
         )
-    _warn_of_wild_cells(X, preprocessing)
+    if wild := about_wild(X, preprocessing, lambda column: f"column {column}"):
+        warnings.warn(wild, stacklevel=5)
     return preprocessing
-
-
-def _warn_of_wild_cells(X: np.ndarray, preprocessing: Preprocessing) -> None:
-    n_wild = preprocessing.n_wild(X) if np.isfinite(preprocessing.fences).any() else np.zeros(1, int)
-    if not n_wild.any():
-        return
-    worst = int(n_wild.argmax())
-    column = int(np.flatnonzero(preprocessing.is_kept)[worst])
-    low, high = preprocessing.fences[:, worst]
-    warnings.warn(
-        f"{count(int(n_wild.sum()), 'cell')} in {count(int((n_wild > 0).sum()), 'column')} lie far away from nearly "
-        f"all others and count like the nearest value that does not: most of them in column {column}, where values "
-        f"from {low:.4g} to {high:.4g} are taken as they are.",
-        stacklevel=5,
-    )
 
 
 def _architecture(

@@ -1,5 +1,6 @@
 """What a fitted model says of rows: one way for the estimator and for `predictor`, in NumPy."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,9 @@ from newfound.classes import Decision, answer_columns
 from newfound.fitted_attributes import FittedAttributes, check_fitted
 from newfound.frames import select_columns, with_columns
 from newfound.inference import normed
+from newfound.preprocessing import Reach, about_reach
 
+ROWS_LOOKED_AT = 1_000  # to see whether they are where the rows of the fit were
 NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whose columns it then finds by their names."
 
 
@@ -61,13 +64,36 @@ class PredictsRows(FittedAttributes):
     def predict_component_proba(self, X: Any) -> np.ndarray:
         """The probability q(y | x) of each component, for each row, at the temperature fitted on held-out labels."""
         check_fitted(self)
-        fitted = self.fitted_
-        return normed(fitted.inference.component_probabilities(self._read_rows(X), fitted.temperature))
+        rows = self._read_rows(X)
+        self._warn_if_elsewhere(rows)
+        return self._of_components(rows)
+
+    def component_probabilities(self, X: Any) -> np.ndarray:
+        """The same without a word about rows unlike those of the fit, for those who count them themselves."""
+        return self._of_components(self._read_rows(X))
+
+    def _of_components(self, rows: np.ndarray) -> np.ndarray:
+        return normed(self.fitted_.inference.component_probabilities(rows, self.fitted_.temperature))
 
     def transform(self, X: Any) -> np.ndarray:
         """The posterior mean of z."""
         check_fitted(self)
-        return self.fitted_.inference.latent_means(self._read_rows(X))
+        rows = self._read_rows(X)
+        self._warn_if_elsewhere(rows)
+        return self.fitted_.inference.latent_means(rows)
+
+    def _warn_if_elsewhere(self, rows: np.ndarray) -> None:
+        """Rows in other units than those of the fit get answers that mean nothing, and nobody would notice."""
+        preprocessing, names = self.fitted_.preprocessing, self.fitted_.feature_names
+
+        def name(kept: int) -> str:
+            column = np.flatnonzero(preprocessing.is_kept)[kept]
+            return f"column {column if names is None else repr(names[column])}"
+
+        some = rows[:: max(1, len(rows) // ROWS_LOOKED_AT)]
+        if said := about_reach(Reach.of(some, preprocessing), preprocessing, name):
+            of_some = f" (of {len(some):,} of the {len(rows):,} rows)" if len(some) < len(rows) else ""
+            warnings.warn(said + of_some, stacklevel=4)
 
     def _read_rows(self, X: Any) -> np.ndarray:
         """Rows in floats or bytes, checked."""

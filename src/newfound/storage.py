@@ -32,7 +32,7 @@ from newfound.preprocessing import Preprocessing, Scaling
 from newfound.stored_model import SAVE_AGAIN, check_description, check_seal, check_tensors, sealed
 from newfound.trained import RestartResult, Termination
 
-FORMAT = 5
+FORMAT = 6
 DESCRIPTION = "model.json"
 OWN_WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
 
@@ -154,6 +154,7 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         "preprocessing.centre": preprocessing.centre,
         "preprocessing.unit": preprocessing.unit,
         "preprocessing.fences": preprocessing.fences,
+        "preprocessing.ends": preprocessing.ends,
         "preprocessing.is_scaled": preprocessing.is_scaled,
         "preprocessing.shift": np.asarray(preprocessing.scaling.shift),
         "preprocessing.scale": np.asarray(preprocessing.scaling.scale),
@@ -250,6 +251,7 @@ def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -
         centre=tensors["preprocessing.centre"],
         unit=tensors["preprocessing.unit"],
         fences=tensors["preprocessing.fences"],
+        ends=tensors["preprocessing.ends"],
         scaling=Scaling(tensors["preprocessing.shift"], tensors["preprocessing.scale"]),
         spread=float(tensors["preprocessing.spread"]),
         is_scaled=tensors["preprocessing.is_scaled"].astype(bool),

@@ -153,7 +153,7 @@ def check_tensors(description: Mapping[str, Any], tensors: Mapping[str, np.ndarr
     n_kept = description["architecture"]["n_features"]
     of_columns = ("shift", "scale", "centre", "unit", "is_scaled")
     check_shapes({f"preprocessing.{name}": (n_kept,) for name in of_columns}, tensors, where)
-    check_shapes({"preprocessing.fences": (2, n_kept)}, tensors, where)
+    check_shapes({f"preprocessing.{name}": (2, n_kept) for name in ("fences", "ends")}, tensors, where)
     components, n_marked = tensors["row_components"], int(tensors["preprocessing.is_kept"].astype(bool).sum())
     is_within = components.dtype.kind in "iu" and (
         not n_rows or 0 <= components.min() <= components.max() < n_components

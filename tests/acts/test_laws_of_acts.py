@@ -217,7 +217,7 @@ class ActsMachine(RuleBasedStateMachine):
         was = self.fitted
         before = self.act("split", class_name=self.given(data, i))
         assert len(self.classes) == len(before) + 1
-        kept, fresh = self.classes.position(before.ids[i]), len(self.classes) - 1
+        kept, fresh = self.classes.position(before.ids[i]), self.fresh_since(before)
         rows = self.fitted.component_rows
         if before.is_new[i]:
             assert rows[self.classes.components(kept)].sum() >= rows[self.classes.components(fresh)].sum()
@@ -227,6 +227,11 @@ class ActsMachine(RuleBasedStateMachine):
             equal(getattr(back.classes, part), getattr(was.classes, part))
         equal(back.labels, was.labels)
         equal(back.row_is_sure, was.row_is_sure)
+
+    def fresh_since(self, before):
+        """The position of the one class that has an id which was not there."""
+        (fresh,) = np.flatnonzero(~np.isin(self.classes.ids, before.ids))
+        return int(fresh)
 
     @rule(n_new=st.integers(1, 8))
     def cut(self, n_new):
@@ -287,6 +292,14 @@ class ActsMachine(RuleBasedStateMachine):
         assert set(classes.component_class) - {NO_CLASS} == set(range(len(classes)))
         assert not (np.diff(classes.is_new.astype(int)) < 0).any()  # known classes come first
         equal(classes.ids[~classes.is_new], self.first.classes.known)
+
+    @invariant()
+    def the_order_of_classes_is_that_of_their_sizes(self):
+        """And so by no act that was done before."""
+        tree, new = self.fitted.tree, [self.classes.components(i) for i in np.flatnonzero(self.classes.is_new)]
+        first = self.classes.n_components - (0 if tree is None else tree.n_fragments)
+        places = [(0 if tree is None else -tree.sizes[own - first].sum(), own.min()) for own in new]
+        assert places == sorted(places)
 
     @invariant()
     def answers_are_of_these_classes(self):

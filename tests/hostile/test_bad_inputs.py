@@ -5,8 +5,8 @@ What makes them is in the modules beside this one; a new bad input is one line t
 
 import numpy as np
 import pytest
+from all_bad_inputs import ALL, FILES
 from bad_archives import ARCHIVES
-from bad_files import ARRAYS, IMAGES, TABLES
 from bad_values import HIDE, KEEP, LABELS, NUMBERS, SETTINGS
 
 from newfound import GMDGM
@@ -16,7 +16,6 @@ from newfound.data.har_reader import read_har
 from newfound.label_checks import check_number, check_validation
 
 X = np.array([[1.0, 2.0], [2.0, 0.5], [3.0, 1.0], [5.0, 4.0], [0.0, 1.5], [2.5, 2.5]])
-FILES = TABLES | ARRAYS | IMAGES
 
 
 def check_sentence(caught):
@@ -88,4 +87,4 @@ def test_bad_numbers(text):
 
 
 def test_there_are_at_least_160_of_them():
-    assert sum(map(len, (FILES, ARCHIVES, LABELS, SETTINGS, HIDE, KEEP, NUMBERS))) >= 160
+    assert sum(map(len, ALL.values())) >= 160

@@ -2,16 +2,20 @@
 
 import gzip
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from bad_files import ROWS, picture
+from pyarrow import feather
 
-from newfound.data import DataError, read_dataset
+import newfound as package
+from newfound.data import DataError, read_batches, read_dataset
 
 
 def log_of(dataset):
@@ -82,6 +86,40 @@ def test_images_within_the_bound_stay_as_they_are(tmp_path):
     assert dataset.image_shape == (100, 128)
     assert "scaled" not in log_of(dataset)
     assert dataset.schema.image_size is None
+
+
+def test_features_that_are_cut_short_under_a_reader_end_in_a_sentence(tmp_path):
+    """Mapped to memory, they would end the process."""
+    n = 50_000
+    (tmp_path / "t.csv").write_text("a\n" + "".join(f"{i % 7}\n" for i in range(n)))
+    np.save(tmp_path / "f.npy", np.arange(n * 3.0).reshape(n, 3))
+    schema = read_dataset(tmp_path / "t.csv", features=tmp_path / "f.npy").schema
+    blocks = read_batches(tmp_path / "t.csv", schema, rows=5_000, features=tmp_path / "f.npy")
+    first = next(blocks)
+    np.testing.assert_array_equal(first.X[-1, -3:], [14_997, 14_998, 14_999])
+    os.truncate(tmp_path / "f.npy", 200_000)
+    with pytest.raises(DataError, match=r"'f.npy' was cut short while it was read. Try again when it is whole."):
+        list(blocks)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet", "feather"])
+def test_a_table_that_is_cut_short_under_a_reader_ends_in_a_sentence(tmp_path, suffix):
+    """Whether or not all of it was in memory already: else it would be a table of fewer rows."""
+    n, path = 20_000, tmp_path / f"t.{suffix}"
+    table = pa.table({"a": np.arange(n) % 97 / 7, "b": np.random.default_rng(0).random(n)})
+    if suffix == "parquet":
+        pq.write_table(table, path, row_group_size=1_000)
+    elif suffix == "feather":
+        feather.write_feather(table, path, compression="uncompressed", chunksize=1_000)
+    else:
+        lines = "a,b\n" + "".join(f"{a},{b}\n" for a, b in zip(*table.to_pydict().values(), strict=True))
+        path.write_bytes(gzip.compress(lines.encode()) if suffix == "csv.gz" else lines.encode())
+    blocks = read_batches(path, read_dataset(path).schema, rows=1_000)
+    next(blocks)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(DataError, match=rf"'t.{suffix}' (was changed while|is not a complete|is cut short)") as caught:
+        list(blocks)
+    assert str(caught.value).isprintable()
 
 
 def test_gzip_in_capitals(tmp_path):
@@ -163,3 +201,9 @@ def test_a_fit_leaves_the_random_state_and_the_settings_of_jax_alone():
     environment = {name: value for name, value in os.environ.items() if name != "NEWFOUND_CACHE"}
     done = subprocess.run([sys.executable, "-c", FIT], env=environment, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_no_interval_is_measured_by_the_clock_on_the_wall():
+    """Which may jump: locks, checkpoints and progress count by a clock that does not."""
+    source = Path(package.__file__).parent
+    assert [path.name for path in source.rglob("*.py") if re.search(r"\btime\.time\(", path.read_text())] == []

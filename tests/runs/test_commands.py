@@ -31,6 +31,23 @@ def test_predict_another_file_as_csv_and_parquet(workplace, kept_programs):
     assert kept_programs == []  # nothing is compiled
 
 
+def test_predict_says_how_many_cells_are_not_like_those_of_the_fit(workplace, tmp_path):
+    rows = pets(seed=1)
+    for row in rows:
+        row["height"] = round(row["height"] / 100, 3)  # in metres
+    write_csv(tmp_path / "metres.csv", rows, ["truth", "species"])
+    write_csv(tmp_path / "with-truth.csv", rows, ["species"])
+    run = workplace / "run"
+    said = newfound("predict", run, "metres.csv", "--out", "out.csv", cwd=tmp_path).stdout
+    said = " ".join(said.split())
+    assert re.search(r"2\d\d cells \(\d+%\) lie outside of what was fitted on: 'height' \(240\)", said)
+    assert "Are these rows in the units that were fitted on?" in said
+    said = newfound("evaluate", run, "with-truth.csv", "--label", "truth", cwd=tmp_path).stdout
+    assert "'height' (240)" in said
+    same = newfound("predict", run, workplace / "more.csv", "--out", "same.csv", cwd=tmp_path).stdout
+    assert "units" not in same
+
+
 def test_a_run_is_used_without_jax(workplace, tmp_path):
     """One process for all commands, since each brings its modules along."""
     shutil.copytree(workplace / "run", tmp_path / "run")

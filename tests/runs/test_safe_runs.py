@@ -210,7 +210,7 @@ def dataset(workplace):
 @pytest.mark.parametrize("out", ["notes.txt/run", "x" * 250, "run/../" + "y" * 254])
 def test_a_place_that_cannot_be_written_to_is_noticed_before_training(place, dataset, out):
     before = contents(place)
-    with pytest.raises(OSError, match=r"Not a directory|File name too long|File exists"):
+    with pytest.raises(DataError, match=r"is a file, so there can be no run in it|name of --out is too long: 2\d\d"):
         fit_to(place / out, dataset)
     assert contents(place) == before
 
@@ -444,3 +444,16 @@ def test_what_a_killed_save_left_is_not_taken_for_part_of_the_run(tmp_path):
         (building / "checkpoint" / "fit.json").write_text("{}")
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["manifest.json", "run.json"]
     assert list(read_manifest(tmp_path / "run").files) == ["run.json"]
+
+
+def test_wild_cells_are_told_in_the_log_of_a_run(workplace, tmp_path):
+    from newfound.data import read_dataset
+    from newfound.runs.writing import _log
+
+    lines = (workplace / "pets.csv").read_text().splitlines()
+    cells = lines[5].split(",")
+    (tmp_path / "wild.csv").write_text("\n".join([*lines[:5], ",".join([cells[0], "1e9", *cells[2:]]), *lines[6:]]))
+    model, wild = open_run(workplace / "run").model, read_dataset(tmp_path / "wild.csv", label="species", id="name")
+    assert _log(model, read_dataset(workplace / "pets.csv", label="species", id="name"))[-1].startswith("In all")
+    assert "1 cell in 1 column lies far away from nearly all others" in _log(model, wild)[-1]
+    assert "in 'weight', where values from" in _log(model, wild)[-1]

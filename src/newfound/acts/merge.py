@@ -49,5 +49,5 @@ def _positions(fitted: Fitted, classes: Sequence[Any], into: Any) -> list[int]:
     given = [*classes] if into is None else [*classes, into]
     positions = list(dict.fromkeys(fitted.classes.position(name) for name in given))
     if len(positions) < 2:
-        raise ValueError(f"A merge needs two different classes or more; got {list(given)!r}.")
+        raise ValueError(f"A merge needs two different classes or more; got {and_list(map(repr, given))}.")
     return positions

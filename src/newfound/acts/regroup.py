@@ -10,7 +10,7 @@ from newfound.fitted import Fitted
 
 def with_groups(fitted: Fitted, group: np.ndarray, heir: int | None = None) -> Fitted:
     """The same model with another group for each component; a person has chosen how many new classes there are."""
-    classes = regrouped(fitted.classes, group, fitted.component_rows, heir)
+    classes = in_order(regrouped(fitted.classes, group, fitted.component_rows, heir), fitted)
     n_new = int(classes.is_new.sum())
     return replace(fitted, classes=classes, n_new_range=(n_new, n_new))
 
@@ -36,6 +36,26 @@ def regrouped(classes: Classes, group: np.ndarray, n_rows: np.ndarray, heir: int
     return _inherited(
         classes, [heirs[g] for g in kept], len(fresh), np.array([position[g] for g in group.tolist()], dtype=int)
     )
+
+
+def in_order(classes: Classes, fitted: Fitted) -> Classes:
+    """Known classes as they are, then new ones, the largest first, as a fit has them: by no act that was done before.
+
+    Where there is no tree, by their components, each of which was a class that was asked for.
+    """
+    tree, first = fitted.tree, classes.n_components - (0 if fitted.tree is None else fitted.tree.n_fragments)
+
+    def place(position: int) -> tuple[int, ...]:
+        own = classes.components(position)
+        if not classes.is_new[position]:
+            return 0, position
+        return 1, 0 if tree is None else -int(tree.sizes[own - first].sum()), int(own.min())
+
+    order = sorted(range(len(classes)), key=place)
+    now = {before: i for i, before in enumerate(order)} | {NO_CLASS: NO_CLASS}
+    of_classes = {name: getattr(classes, name)[order] for name in ("names", "ids", "is_new", "is_named")}
+    component_class = np.array([now[i] for i in classes.component_class.tolist()], dtype=int)
+    return replace(classes, **of_classes, component_class=component_class)
 
 
 def _home(classes: Classes, position: int, group: np.ndarray, n_rows: np.ndarray) -> int:

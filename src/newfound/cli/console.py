@@ -72,6 +72,7 @@ AS_OPTIONS = {  # what Python says, and what the command line has for it
     r"^abstain\b": "--abstain",
     r"\bknown_only\b": "--known-only",
     r"\bnew_threshold\b": "--new-threshold",
+    r", or None(?=; got)": "",  # which is leaving the option out
 }
 
 

@@ -83,17 +83,19 @@ def evaluate(
     """
     from newfound.runs import evaluate_file, open_run, which_is_which
 
-    console = console_for(as_json)
+    console, notes = console_for(as_json), list[str]()
     with clear_errors(), status_line(console, "predicting"):
         opened = open_run(run)
-        evaluation = evaluate_file(opened, source, label, features)
+        evaluation = evaluate_file(opened, source, label, features, notes.append)
         matches = which_is_which(evaluation, opened.class_map)
     if as_json:
         print_json(_as_json(evaluation) | {"new_classes": [match._asdict() for match in matches]})
-        return
-    for match in matches:
-        console.print(str(match), markup=False, soft_wrap=True)
-    console.print(_metrics_table(evaluation))
+    else:
+        for match in matches:
+            console.print(str(match), markup=False, soft_wrap=True)
+        console.print(_metrics_table(evaluation))
+    for note in notes:
+        listener_on(console).note(note)
 
 
 def _as_json(evaluation: "Evaluation") -> dict[str, Any]:

@@ -14,7 +14,7 @@ from newfound.data.columns import infer_number
 from newfound.data.dataset import Dataset, align
 from newfound.data.encoding import fill_missing, precision
 from newfound.data.file_labels import labels_of_array
-from newfound.data.numpy_files import load_numpy
+from newfound.data.numpy_files import RowsOnDisk, load_numpy
 from newfound.data.schema import Column, Schema, pixel_names
 from newfound.errors import DataError
 from newfound.wording import count, quoted_list
@@ -46,14 +46,14 @@ def load_labels(labels: Any) -> Any:
     return loaded
 
 
-def load_features(features: Any) -> np.ndarray:
-    """A matrix with a row of numbers for each row of a table: itself, or from a .npy or .npz file, mapped to memory."""
+def load_features(features: Any) -> np.ndarray | RowsOnDisk:
+    """A matrix with a row of numbers for each row of a table: itself, or from a .npy or .npz file."""
     matrix = features
     if isinstance(features, str | PathLike):
-        loaded = load_numpy(Path(features), is_mapped=True)
-        matrix = loaded if isinstance(loaded, np.ndarray) else _only_array(loaded, Path(features))
-    matrix = np.asanyarray(matrix)
-    if matrix.dtype.kind not in "biuf" or matrix.ndim != 2 or matrix.size == 0:
+        loaded = load_numpy(Path(features), is_lazy=True)
+        matrix = _only_array(loaded, Path(features)) if isinstance(loaded, dict) else loaded
+    matrix = matrix if isinstance(matrix, RowsOnDisk) else np.asanyarray(matrix)
+    if matrix.dtype.kind not in "biuf" or len(matrix.shape) != 2 or 0 in matrix.shape:
         raise DataError(
             f"`features` must be a matrix with a row of numbers for each row of the table, got {matrix.dtype} of the "
             f"shape {matrix.shape}. Write it with np.save(path, matrix)."

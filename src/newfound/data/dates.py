@@ -108,6 +108,8 @@ def _parsed(words: Any, order: str) -> np.ndarray:
     date = ORDERS[order]
     pattern = f"^{date}(?:(?:[T ]|, ){TIME})?$" if date else f"^{TIME}$"
     found = pc.extract_regex(words, pattern)
+    if found.null_count == len(found):  # nearly every column of text, and what follows takes long
+        return np.full(len(found), np.nan)
     part = {name: pc.struct_field(found, name) for name in ("hour", "minute", "second", "half", "zone")}
     found_at = _time_of_day(part) + (_midnight(found) if date else 0.0)
     return np.where(np.asarray(found.is_valid()), found_at, np.nan)

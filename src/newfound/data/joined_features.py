@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from newfound.data.array_reader import load_features
+from newfound.data.numpy_files import RowsOnDisk
 from newfound.data.schema import Schema
 from newfound.data.table_format import ColumnSelection
 from newfound.data.table_sources import Frame, TableFile, check_names
@@ -20,7 +21,7 @@ USUAL_NAME = "features"  # of a matrix that comes from no file
 class Joined:
     """A table with the rows of a matrix as one more column, of lists."""
 
-    def __init__(self, table: TableFile | Frame, name: str, matrix: np.ndarray):
+    def __init__(self, table: TableFile | Frame, name: str, matrix: np.ndarray | RowsOnDisk):
         self.table, self.name, self.matrix = table, name, matrix
         self.where = table.where
         self.names = [*table.names, name]
@@ -49,11 +50,12 @@ class Joined:
         if self.name not in selection.names:
             return table
         self._check_length(first_row + table.num_rows, at_least=True)
-        part = self.matrix[first_row : first_row + table.num_rows]
+        n, matrix = table.num_rows, self.matrix
+        part = matrix.rows(first_row, n) if isinstance(matrix, RowsOnDisk) else matrix[first_row : first_row + n]
         return table.append_column(self.name, _lists_of(part)).select(list(selection.names))
 
     def _check_length(self, n_rows: int, at_least: bool) -> None:
-        n = len(self.matrix)
+        n = self.matrix.shape[0]
         if n < n_rows or (n > n_rows and not at_least):
             rows = f"at least {n_rows:,}" if at_least else f"{n_rows:,}"
             raise DataError(

@@ -9,7 +9,7 @@ import tokenize
 import zlib
 from lzma import LZMAError
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
@@ -26,8 +26,31 @@ DAMAGED = (
 )
 
 
-def load_numpy(path: Path, *, is_mapped: bool = False) -> Any:
-    """The array of a .npy file (mapped to memory, if asked), or the arrays of an .npz file by name."""
+class RowsOnDisk(NamedTuple):
+    """The matrix of a .npy file, whose rows are read when they are asked for.
+
+    Not mapped to memory: the system ends a process under which a mapped file is cut short.
+    """
+
+    path: Path
+    offset: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    def rows(self, first: int, n: int) -> np.ndarray:
+        width = self.shape[1]
+        at = self.offset + first * width * self.dtype.itemsize
+        try:
+            values = np.fromfile(self.path, self.dtype, n * width, offset=at)
+        except OSError as error:
+            raise _not_numpy(self.path, error) from None
+        if len(values) != n * width:
+            raise DataError(f"{self.path.name!r} was cut short while it was read. Try again when it is whole.")
+        return values.reshape(n, width)
+
+
+def load_numpy(path: Path, *, is_lazy: bool = False) -> Any:
+    """The array of a .npy file (if asked, a matrix whose rows are read later), or those of an .npz file by name."""
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}. Check the path.")
     try:
@@ -35,8 +58,10 @@ def load_numpy(path: Path, *, is_mapped: bool = False) -> Any:
             if file.read(2) == ZIP:
                 return _load_archive(path)
             file.seek(0)
-            _check_header(file, path.stat().st_size, repr(path.name))
-        return np.load(path, mmap_mode="r" if is_mapped else None, allow_pickle=False)
+            shape, dtype, is_fortran = _check_header(file, path.stat().st_size, repr(path.name))
+            if is_lazy and len(shape) == 2 and not is_fortran and dtype.kind in "biuf":
+                return RowsOnDisk(path, file.tell(), dtype, shape)
+        return np.load(path, allow_pickle=False)
     except DataError:
         raise
     except DAMAGED as error:
@@ -70,13 +95,13 @@ def check_packed(archive: ZipFile, member: ZipInfo, where: str) -> None:
     check_inflated(member.file_size, min(member.compress_size, archive.fp.seek(0, 2)), where)
 
 
-def _check_header(file: BinaryIO, size: int, where: str) -> None:
-    """Refuse a header that announces other content than follows."""
+def _check_header(file: BinaryIO, size: int, where: str) -> tuple[tuple[int, ...], np.dtype, bool]:
+    """Shape, type and order of the array; refuse a header that announces other content than follows."""
     from numpy.lib import format as npy
 
     version = npy.read_magic(file)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read(file)
+    shape, is_fortran, dtype = read(file)
     if dtype.hasobject:
         raise ValueError("it is a pickle")
     if any(isinstance(n, bool) or n < 0 for n in shape):
@@ -85,6 +110,7 @@ def _check_header(file: BinaryIO, size: int, where: str) -> None:
     if expected > follow:
         raise ValueError(f"its header announces {expected:,} bytes, but {max(0, follow):,} follow")
     check_memory(expected, where)
+    return shape, dtype, is_fortran
 
 
 def _not_numpy(path: Path, error: Exception) -> DataError:

@@ -27,6 +27,7 @@ class TableFile:
         self.where = repr(path.name)
         if not path.is_file():
             raise DataError(f"There is no file {str(path)!r}. Check the path.")
+        self.begun_with = _state(path)
         if path.stat().st_size == 0:
             raise DataError(f"{self.where} is empty. Give a file with a header and at least one row.")
         self.names = column_names(self.format.column_names(path))
@@ -36,15 +37,32 @@ class TableFile:
 
     def read(self, selection: ColumnSelection) -> Any:
         """One Arrow table."""
-        return self.format.read(self.path, selection).rename_columns(list(selection.names))
+        table = self.format.read(self.path, selection).rename_columns(list(selection.names))
+        self._check_unchanged()
+        return table
 
     def blocks(self, selection: ColumnSelection, rows: int) -> Iterator[Any]:
         """Arrow tables of `rows` rows, the last one shorter, with only a few in memory at any time."""
         batches = self.format.batches(self.path, selection, rows)
-        return regroup((batch.rename_columns(list(selection.names)) for batch in batches), rows)
+        yield from regroup((batch.rename_columns(list(selection.names)) for batch in batches), rows)
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        """A file that is cut short meanwhile would look like a shorter one, and its last cell be wrong."""
+        if _state(self.path) != self.begun_with:
+            raise DataError(f"{self.where} was changed while it was read. Try again when nobody writes to it.")
 
     def row_ids(self) -> np.ndarray | None:
         return None
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """Size and time of the last change."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_size, about.st_mtime_ns
 
 
 class Frame:

@@ -10,12 +10,18 @@ from newfound.preprocessing.checks import (
     check_shape,
     refuse_unknown,
 )
+from newfound.preprocessing.reach import Reach, about_cells, about_reach
 from newfound.preprocessing.scaling import Blocks, Preprocessing, Scaling, decide, is_binary
+from newfound.preprocessing.wild import about_wild
 
 __all__ = [
     "Blocks",
     "Preprocessing",
+    "Reach",
     "Scaling",
+    "about_cells",
+    "about_reach",
+    "about_wild",
     "as_rows",
     "check_feature_types",
     "check_finite",

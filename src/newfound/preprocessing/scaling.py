@@ -37,6 +37,7 @@ class Preprocessing:
     centre: np.ndarray  # what is 0 to the model, of each kept column; bytes are left to `scaling`
     unit: np.ndarray  # what is 1 more
     fences: np.ndarray  # (2, kept columns): cells outside count like the nearer one
+    ends: np.ndarray  # (2, kept columns): the least and the greatest value within them
     scaling: Scaling  # of the kept columns as `select` gives them
     spread: float  # root mean square of the kept columns' standard deviations, after scaling
     is_scaled: np.ndarray  # of each kept column, whether its scale is its own
@@ -44,7 +45,7 @@ class Preprocessing:
 
     def select(self, X: np.ndarray) -> np.ndarray:
         """The kept columns: bytes as they are, all others within their fences, scaled, in single precision."""
-        kept = X if self.is_kept.all() else np.asarray(np.compress(self.is_kept, X, axis=1))  # thrice as fast as a mask
+        kept = self.kept(X)
         if self._is_identity:
             return kept if kept.dtype == np.uint8 else kept.astype(np.float32, copy=False)
         selected = np.empty(kept.shape, np.float32)
@@ -54,13 +55,17 @@ class Preprocessing:
             selected[i : i + BLOCK_ROWS] = np.clip(block, low, high, out=block) / self.unit
         return selected
 
+    def kept(self, X: np.ndarray) -> np.ndarray:
+        """The kept columns as they are."""
+        return X if self.is_kept.all() else np.asarray(np.compress(self.is_kept, X, axis=1))  # thrice as fast as a mask
+
     @cached_property
     def _is_identity(self) -> bool:
         return not self.centre.any() and bool((self.unit == 1).all() and np.isinf(self.fences).all())
 
     def n_wild(self, X: np.ndarray) -> np.ndarray:
         """How many cells of each kept column are outside its fences."""
-        kept = np.compress(self.is_kept, X, axis=1)
+        kept = self.kept(X)
         return ((kept < self.fences[0]) | (kept > self.fences[1])).sum(axis=0)
 
     def restore(self, x: np.ndarray) -> np.ndarray:
@@ -113,6 +118,7 @@ def decide(
         centre=nothing if is_bytes else centre,
         unit=one if is_bytes else unit,
         fences=np.where(is_scaled, kept.fences, [[-np.inf], [np.inf]]),
+        ends=np.stack([kept.low, kept.high]) / per_unit,
         scaling=Scaling(*(of.astype(np.float32) for of in own)),
         spread=float(np.sqrt(np.mean(np.square(kept.std / unit)))),
         is_scaled=is_scaled,

@@ -21,8 +21,9 @@ class ColumnStatistics(NamedTuple):
 
     @classmethod
     def of(cls, X: np.ndarray, per_unit: float = 1.0) -> "ColumnStatistics":
-        fences = fences_of(X)
-        low, high = (np.clip(end.astype(float), *fences) for end in (X.min(axis=0), X.max(axis=0)))
+        low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
+        fences = _drawn_in(fences_of(X), X, low, high)
+        low, high = np.clip(low, *fences), np.clip(high, *fences)
         width = np.where(high > low, high - low, 1.0)  # squares of 1e200 would overflow
         n, mean = _moment(X, fences, low, width, 0.0)
         mean = mean / n
@@ -49,6 +50,20 @@ def fences_of(X: np.ndarray) -> np.ndarray:
         low, high = np.quantile(sample, (quantile, 1 - quantile), axis=0, method="nearest")
         beyond = 2 * ranges * (high / 2 - low / 2)
         fences = np.where(high > low, [low - beyond, high + beyond], fences)
+    return fences
+
+
+def _drawn_in(fences: np.ndarray, X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Where a cell is wild, the fence is at the nearest that is not: so it counts like one of the others.
+
+    A fence stands ten ranges away, and a single row that far out would bend all that a network learns.
+    """
+    fences = fences.copy()
+    for column in np.flatnonzero((low < fences[0]) | (high > fences[1])):
+        cells, (least, greatest) = X[:, column], fences[:, column]
+        others = cells[(cells >= least) & (cells <= greatest)]
+        fences[0, column] = others.min() if low[column] < least else least
+        fences[1, column] = others.max() if high[column] > greatest else greatest
     return fences
 
 

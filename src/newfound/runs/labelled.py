@@ -11,8 +11,6 @@ import numpy as np
 
 from newfound.classes import AS_USUAL, Classes, Decision
 from newfound.data import own_rows
-from newfound.data.preprocessing_log import about_missing
-from newfound.data.schema import Column
 from newfound.errors import DataError
 from newfound.files import make_folders, sweep, written_whole
 from newfound.runs.columnar import Columns, csv_bytes, table_bytes
@@ -20,7 +18,7 @@ from newfound.runs.folder import Run
 from newfound.runs.listener import ignore
 from newfound.runs.manifest import MANIFEST
 from newfound.runs.outputs import check_file_out
-from newfound.runs.predictions import ROWS_AT_A_TIME, predict_batches
+from newfound.runs.predictions import ROWS_AT_A_TIME, Counted, predict_batches
 from newfound.wording import did_you_mean
 
 ANSWER = ("class", "probability", "p_new", "is_new")
@@ -64,33 +62,24 @@ def predict_file(
     """Write every row of `source` with its prediction to `out`, CSV or Parquet by its suffix; return their number.
 
     Memory stays flat: the file is read in step, once for the model and once for the user's own columns. Cells that were
-    filled, because they were missing or infinite, are noted.
+    filled, because they were missing or infinite, are noted, and so are cells outside of what was fitted on.
     """
     if out.suffix.lower() not in FORMATS_OUT:
         raise DataError(f"--out must end in {' or '.join(FORMATS_OUT)}; got {out.name!r}. Name another file.")
-    classes, counted = run.class_map, Counted()
+    classes, counted = run.class_map, list[Counted]()
     decision.check(classes)
     check_file_out(out, [source, features], replace=replace)
     own = own_rows.open_own(source)
 
     def batches() -> Iterator[Columns]:
-        tables = predict_batches(run, source, None, decision, features, counted.take)
+        counted.append(Counted())  # a file that cannot be read in step is read again
+        tables = predict_batches(run, source, None, decision, features, counted[-1])
         return (answers(table, classes) for table in tables)
 
     n_rows = _write(out, source, own, batches, wanted, progress)
-    for sentence in about_missing(counted.columns):
+    for sentence in counted[-1].sentences():
         note(sentence)
     return n_rows
-
-
-class Counted:
-    """What was filled in the rows that were read so far."""
-
-    def __init__(self) -> None:
-        self.columns: Sequence[Column] = ()
-
-    def take(self, columns: Sequence[Column]) -> None:
-        self.columns = columns
 
 
 def _write(

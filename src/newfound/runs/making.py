@@ -4,6 +4,7 @@ One fit at a time makes a run at a place (`.run.lock` names it). What newfound d
 fails or is killed, the earlier run or the new one is there, under its name or one that `open_run` tells.
 """
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -38,6 +39,7 @@ PROBE = ".newfound-000000000000.tmp"
 
 def check_out(folder: Path, *, replace: bool) -> None:
     """Raise where something is already there that may not be written over, before anything is computed."""
+    check_place(folder)
     has_run = (folder / DESCRIPTION).is_file()
     if os.path.ismount(folder):  # a run takes its place by a rename
         raise DataError(f"{str(folder)!r} is a mount point. Name a folder in it with --out, {str(folder / 'run')!r}.")
@@ -47,6 +49,19 @@ def check_out(folder: Path, *, replace: bool) -> None:
         raise DataError(f"{str(folder)!r} exists and is not a run. Name another folder with --out.")
     if has_run:
         _refuse_foreign(folder)
+
+
+def check_place(folder: Path) -> None:
+    """Refuse a name that no folder can have; what is made beside it has a longer one."""
+    try:
+        os.lstat(beside(folder.absolute(), UNFINISHED, "0" * 8))
+    except NotADirectoryError:
+        file = next(path for path in folder.absolute().parents if path.exists())
+        raise DataError(f"{str(file)!r} is a file, so there can be no run in it. Name another --out.") from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            n_bytes = len(os.fsencode(folder.name))
+            raise DataError(f"The name of --out is too long: {n_bytes} bytes. Give it a shorter one.") from None
 
 
 def _is_empty(folder: Path) -> bool:
@@ -77,6 +92,7 @@ def made_whole(
     If anything fails it is removed, unless a fit can go on from a checkpoint in it (which it then is: `resumed`).
     """
     folder = Path(os.path.realpath(folder))  # what a link points to; the link stays
+    check_place(folder)
     made = make_folders(folder.parent)
     try:
         with held(lock_of(folder), f"the run {str(folder.name)!r}"):

@@ -1,19 +1,43 @@
 """What a model says of each row, as a table: of the rows it was fitted on, or of a file of any size."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from newfound.classes import AS_USUAL, Classes, Decision
 from newfound.data import Dataset, Schema, read_batches, read_dataset, streams
-from newfound.data.preprocessing_log import add_counts
+from newfound.data.preprocessing_log import about_missing, add_counts
 from newfound.data.schema import Column
 from newfound.evaluation import posterior_entropy
+from newfound.preprocessing import Preprocessing, Reach, about_cells
 from newfound.runs.columnar import Columns
 from newfound.runs.folder import Run
 
 ROWS_AT_A_TIME = 32_768  # of a file that streams
+
+
+class Counted:
+    """What there is to say of the rows that were read so far, beside their classes."""
+
+    def __init__(self) -> None:
+        self.columns: Sequence[Column] = ()
+        self.reach: Reach | None = None
+        self.about_reach = ""
+
+    def take(self, batch: Dataset, preprocessing: Preprocessing) -> None:
+        self.columns = add_counts(self.columns, batch.columns)
+        reach = Reach.of(batch.X, preprocessing)
+        self.reach = reach if self.reach is None else self.reach.and_of(reach)
+        names = np.array(batch.feature_names)[preprocessing.is_kept]
+        self.about_reach = about_cells(self.reach, preprocessing, lambda i: repr(str(names[i])))
+
+    @property
+    def n_outside(self) -> int:
+        return 0 if self.reach is None else int(self.reach.n_outside.sum())
+
+    def sentences(self) -> list[str]:
+        return [*about_missing(self.columns), *filter(None, [self.about_reach])]
 
 
 def answer_table(
@@ -59,20 +83,19 @@ def predict_batches(
     label: str | None = None,
     decision: Decision = AS_USUAL,
     features: str | None = None,
-    tell: Callable[[Sequence[Column]], None] = lambda columns: None,
+    counted: Counted | None = None,
 ) -> Iterator[Columns]:
     """Predictions for a file, some rows at a time where its format allows, so that memory stays flat.
 
-    `tell` is told of the columns of all rows so far, and so of cells that were missing, or infinite, and were filled.
+    `counted` has then seen all rows: cells that were missing and filled, and cells unlike those of the fit.
     """
     model = run.predictor
     classes = model.fitted_.classes
     decision.check(classes)
-    columns: Sequence[Column] = ()
     for batch in _batches(source, run.schema, label, features):
-        columns = add_counts(columns, batch.columns)
-        tell(columns)
-        probabilities = model.predict_component_proba(batch.X)
+        if counted is not None and len(batch.X):
+            counted.take(batch, model.fitted_.preprocessing)
+        probabilities = model.component_probabilities(batch.X)
         yield answer_table(classes, probabilities, batch.row_ids, batch.labels.names, decision=decision)
 
 

@@ -1,5 +1,6 @@
 """How good the answers of a run are: against true classes, and by the labels that training did not see."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,8 @@ from newfound.errors import DataError
 from newfound.evaluation import Certainty, Evaluation, Match, evaluate, expected_calibration_error, reliability
 from newfound.runs.columnar import Columns
 from newfound.runs.folder import Run
-from newfound.runs.predictions import predict_batches
+from newfound.runs.listener import ignore
+from newfound.runs.predictions import Counted, predict_batches
 
 
 def evaluate_answers(table: Columns, truth: np.ndarray, classes: Classes) -> Evaluation:
@@ -37,9 +39,18 @@ def evaluate_run(run: Run) -> Evaluation | None:
     return evaluate_answers(table, truth, run.class_map) if (truth != "").any() else None
 
 
-def evaluate_file(run: Run, source: str, label: str | None = None, features: str | None = None) -> Evaluation:
+def evaluate_file(
+    run: Run,
+    source: str,
+    label: str | None = None,
+    features: str | None = None,
+    note: Callable[[str], None] = ignore,
+) -> Evaluation:
     """Compare the predictions for a file, or for a named set's test part, with its labels."""
-    batches = list(predict_batches(run, source, label, features=features))
+    counted = Counted()
+    batches = list(predict_batches(run, source, label, features=features, counted=counted))
+    for sentence in counted.sentences():
+        note(sentence)
     if not batches:
         raise DataError(f"{source!r} holds no rows, so there is nothing to compare. Give a file with rows.")
     table = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0] if name != "row_id"}

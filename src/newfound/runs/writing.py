@@ -12,6 +12,7 @@ from newfound.auditing import Audit
 from newfound.data import Dataset
 from newfound.interrupts import held_back
 from newfound.labels import Labels
+from newfound.preprocessing import about_wild
 from newfound.runs.columnar import parquet_bytes
 from newfound.runs.derived import write_derived
 from newfound.runs.folder import AUDIT, FORMAT, MODEL, Run, being_made
@@ -98,6 +99,13 @@ def _describe(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:
         "n_labelled": int((rows.observed != "").sum()),
         "fingerprint": dataset.fingerprint(),
         "schema": dataset.schema.to_json(),
-        "log": dataset.log,
+        "log": _log(model, dataset),
         "flags": dataset.flags,
     }
+
+
+def _log(model: Any, dataset: Dataset) -> list[str]:
+    """How the source was read, and what became of wild cells in it."""
+    names = dataset.feature_names
+    wild = about_wild(dataset.X, model.fitted_.preprocessing, lambda column: repr(names[column]))
+    return [*dataset.log, wild] if wild and wild not in dataset.log else dataset.log
