@@ -94,8 +94,10 @@ def ways(folder: Path) -> dict[str, Run]:
         SCAN: lambda: [None for _ in pq.ParquetFile(table).iter_batches(32_768)],
         "pyarrow: read and write": copy,
         "the network alone, rows in memory": lambda: [of.component_probabilities(rows) for _ in range(n_blocks)],
-        "newfound predict, the answer's columns": lambda: predict_file(run, str(table), out, wanted=only_answers),
-        "newfound predict, all columns": lambda: predict_file(run, str(table), out),
+        "newfound predict, the answer's columns": lambda: predict_file(
+            run, str(table), out, wanted=only_answers, replace=True
+        ),
+        "newfound predict, all columns": lambda: predict_file(run, str(table), out, replace=True),
     }
 
 

@@ -1,9 +1,15 @@
 """Every benchmark in one run: prints, and saves as JSON, as a page and as a chart.
 
-    pip install -e '.[bench]'
-    NEWFOUND_DATA=... python benchmarks/run.py [steps accuracy alternatives start-up prediction growth] [--all]
+    pip install -e '.[dev]'
+    NEWFOUND_DATA=... python benchmarks/run.py [--keep]
 
-What is finished is saved at once; `--keep` leaves alone what an earlier run has saved. Nothing else should be running.
+is what a user waits for, before and after the work on speed, as ratios (`before_after.py`): thirteen minutes or so.
+
+    pip install -e '.[bench]'
+    NEWFOUND_DATA=... python benchmarks/run.py --all, or steps accuracy alternatives start-up prediction growth
+
+are the others, beside PyTorch and other methods. What is finished is saved at once; `--keep` leaves alone what an
+earlier run has saved. Nothing else should be running.
 """
 
 import argparse
@@ -17,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import alternatives
+import before_after
 import chart
 import growth
 import page
@@ -50,16 +57,25 @@ def _processor() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help=f"which, if not all: {', '.join(PARTS)}")
-    parser.add_argument("--all", action="store_true", help="steps of every batch size and both models")
+    parser.add_argument("parts", nargs="*", help=f"which: {', '.join((*before_after.PIECES, *PARTS))}")
+    parser.add_argument(
+        "--all", action="store_true", help="every part but that of before and after; steps of every size"
+    )
     parser.add_argument("--keep", action="store_true", help="do not measure again what is saved")
     arguments = parser.parse_args()
-    for part in set(arguments.parts) - set(PARTS):
-        parser.error(f"there is no part {part!r}; parts are {', '.join(PARTS)}")
+    pieces = [part for part in arguments.parts if part in before_after.PIECES]
+    parts = [part for part in arguments.parts if part not in pieces]
+    for part in set(parts) - set(PARTS):
+        parser.error(f"there is no part {part!r}; parts are {', '.join((*PARTS, *before_after.PIECES))}")
     RESULTS.mkdir(exist_ok=True)
+    if pieces or not (parts or arguments.all):
+        names = pieces or list(before_after.PIECES)
+        before_after.measure(RESULTS / "before_after.json", machine, names, keep=arguments.keep)
+    if not (parts or arguments.all):
+        return
     path = RESULTS / "benchmarks.json"
     results = json.loads(path.read_text()) if path.exists() else {}
-    for part in arguments.parts or PARTS:
+    for part in parts or PARTS:
         if arguments.keep and part in results:
             continue
         print(f"\n{part}", flush=True)

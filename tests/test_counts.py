@@ -4,6 +4,7 @@ Nothing here is timed. A change that makes a step do more, or a fit compile more
 """
 
 import logging
+import tracemalloc
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +15,11 @@ from small import quick
 
 from newfound.batching import in_batches
 from newfound.calibration import MIN_LABELS
+from newfound.config import Config
 from newfound.estimator import GMDGM
 from newfound.evaluation import evaluate
 from newfound.experiments.tasks import paper_setup
+from newfound.fitting import prepared_rows
 from newfound.labels import UNLABELLED, Labels
 from newfound.models import Architecture, log_prior
 from newfound.models.objective import Expectation, Weights
@@ -117,6 +120,31 @@ def test_rows_are_passed_on_in_calls_of_two_sizes_and_come_back_in_order(n_rows,
     answers = in_batches(lambda some: (sizes.append(len(some)), 3 * some)[1], rows)
     assert sizes == calls
     np.testing.assert_array_equal(answers, 3 * rows)
+
+
+def peak_bytes(call):
+    """What NumPy allocates meanwhile, at most."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_predictions_copy_no_table():
+    model = fit(200, validation_fraction=0.0, pretrain_epochs=0)
+    X = np.random.default_rng(0).standard_normal((400_000, 6)).astype("f4")
+    answer = model.predict_proba(X).nbytes
+    assert peak_bytes(lambda: model.fitted_.inference.component_probabilities(X)) < answer + 0.5 * X.nbytes
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+def test_rows_are_copied_once_to_be_fitted_and_bytes_never(dtype):
+    X = (40 * np.random.default_rng(0).standard_normal((20_000, 50)) + 128).clip(0, 255).astype(dtype)
+    parameters = GMDGM().get_params(deep=False) | {"config": Config()}
+    once = 0 if dtype == "u1" else 4 * X.size
+    assert peak_bytes(lambda: prepared_rows(X, parameters)) < once + 0.5 * 8 * X.size
 
 
 def test_restarts_that_agree_need_no_program_to_select(caplog):

@@ -18,7 +18,14 @@ from newfound.training.batches import BatchStream, Chunk, StreamState, make_chun
 from newfound.training.phases import STEPS_PER_CHUNK, KeptPhase, Phase, Schedule, TrainingData, phases
 from newfound.training.restarts import Restarts
 from newfound.training.settings import TrainingSettings
-from newfound.training.steps import Hyperparameters, StepInfo, TrainState, compiled_train_chunk, init_states
+from newfound.training.steps import (
+    Hyperparameters,
+    StepInfo,
+    TrainState,
+    compiled_train_chunk,
+    init_states,
+    over_devices,
+)
 from newfound.training.validation import ValidationSet
 
 BRIEF = 2e10  # products of a whole training, below which its programs are compiled in haste
@@ -180,8 +187,9 @@ class Training:
         return self.schedule.learning_rates(self.step) * np.float32(0.5) ** reductions
 
     def _train(self, chunk: Chunk, learning_rates: np.ndarray, hyperparameters: Hyperparameters) -> StepInfo:
+        chunk, before = over_devices(chunk, self.restarts.states)
         states, info = compiled_train_chunk(self.is_brief)(
-            self.restarts.states,
+            before,
             *chunk,
             learning_rates,
             self.data.scaling,

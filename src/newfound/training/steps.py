@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from newfound.labels import UNLABELLED
@@ -125,6 +126,19 @@ def unpacked(packed: Packed, like: PyTree) -> PyTree:
     return jax.tree.unflatten(
         structure, [next(small).reshape(leaf.shape) if leaf.size < SMALL else next(large) for leaf in leaves]
     )
+
+
+def over_devices(chunk: PyTree, states: TrainState) -> tuple[PyTree, TrainState]:
+    """The rows of every step spread over this process's devices, the states on each of them; as they are on one device.
+
+    XLA divides the program accordingly, and adds up the gradients.
+    """
+    devices, batch = jax.local_devices(), jax.tree.leaves(chunk)[0].shape[2]
+    if len(devices) == 1 or batch % len(devices):
+        return chunk, states
+    mesh = Mesh(np.array(devices), ("rows",))
+    spread, everywhere = NamedSharding(mesh, PartitionSpec(None, None, "rows")), NamedSharding(mesh, PartitionSpec())
+    return jax.device_put(chunk, spread), jax.device_put(states, everywhere)
 
 
 def row_weights(n_rows: int, n_labelled: int, labelled_weight: Float[Array, ""]) -> Float[Array, " batch"]:
