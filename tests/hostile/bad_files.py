@@ -294,7 +294,7 @@ IMAGES: dict[str, tuple[Make, str]] = {
     ),
     "16 bits for a pixel": (
         folder_of({"a/i.png": picture(mode="I;16")}),
-        "has more than 8 bits for a pixel .mode I;16",
+        "has more than 8 bits for a pixel .mode I",
     ),
     "floats for pixels": (
         folder_of({"a/i.tiff": picture("tiff", mode="F")}),
