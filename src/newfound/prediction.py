@@ -1,6 +1,9 @@
 """What a fitted model says of rows: one way for the estimator and for `predictor`, in NumPy."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from os import PathLike
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -9,12 +12,38 @@ from newfound.fitted_attributes import FittedAttributes, check_fitted
 from newfound.frames import select_columns, with_columns
 from newfound.inference import normed
 
+LAZY = (str, PathLike, np.memmap)
 NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whose columns it then finds by their names."
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def in_blocks(method: Method) -> Method:
+    """Where X lies on the disk it is read a block at a time; where it is Dask's, the answer is, too."""
+
+    @wraps(method)
+    def answer(self: Any, X: Any, **options: Any) -> Any:
+        if not isinstance(X, LAZY) and type(X).__module__.partition(".")[0] not in ("dask", "pyarrow"):
+            return method(self, X, **options)
+        from newfound.distributed import is_dask, predicted_lazily
+        from newfound.row_sources import blocks_of, is_streamed
+
+        check_fitted(self)
+        if is_dask(X):
+            return predicted_lazily(self._for_workers(), method.__name__, X, options)
+        if not is_streamed(X):
+            return method(self, X, **options)
+        blocks = blocks_of(X, self.fitted_.feature_names)
+        return np.concatenate([method(self, block, **options) for block in blocks])
+
+    return cast(Method, answer)
 
 
 class PredictsRows(FittedAttributes):
     """The classes of rows and their probabilities. Who inherits says how rows are read and checked (`_read_rows`)."""
 
+    @in_blocks
     def predict(
         self, X: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
     ) -> np.ndarray:
@@ -28,6 +57,7 @@ class PredictsRows(FittedAttributes):
         decision.check(self._classes)
         return self._classes.named(self._classes.answer(self.predict_component_proba(X), decision))
 
+    @in_blocks
     def predict_frame(
         self, frame: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
     ) -> Any:
@@ -44,26 +74,31 @@ class PredictsRows(FittedAttributes):
         of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_.tolist()))
         return with_columns(frame, answer_columns(self._classes, self._classes.answer(of_components, decision)))
 
+    @in_blocks
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""
         of_components = self.predict_component_proba(X)
         return self._classes.probabilities(of_components)
 
+    @in_blocks
     def predict_new_proba(self, X: Any) -> np.ndarray:
         """The probability that a row belongs to a class nobody labelled."""
         return self.predict_proba(X)[:, self.is_new_].sum(axis=1)
 
+    @in_blocks
     def predict_component(self, X: Any) -> np.ndarray:
         """The component of each row: the most probable one of its class."""
         of_components = self.predict_component_proba(X)
         return self._classes.answer(of_components).component
 
+    @in_blocks
     def predict_component_proba(self, X: Any) -> np.ndarray:
         """The probability q(y | x) of each component, for each row, at the temperature fitted on held-out labels."""
         check_fitted(self)
         fitted = self.fitted_
         return normed(fitted.inference.component_probabilities(self._read_rows(X), fitted.temperature))
 
+    @in_blocks
     def transform(self, X: Any) -> np.ndarray:
         """The posterior mean of z."""
         check_fitted(self)
@@ -71,4 +106,8 @@ class PredictsRows(FittedAttributes):
 
     def _read_rows(self, X: Any) -> np.ndarray:
         """Rows in floats or bytes, checked."""
+        raise NotImplementedError
+
+    def _for_workers(self) -> Any:
+        """What is needed to answer rows elsewhere, without those that were fitted on."""
         raise NotImplementedError

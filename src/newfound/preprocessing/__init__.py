@@ -11,11 +11,14 @@ from newfound.preprocessing.checks import (
     refuse_unknown,
 )
 from newfound.preprocessing.scaling import Blocks, Preprocessing, Scaling, decide, is_binary
+from newfound.preprocessing.statistics import Moments, SumOverRows
 
 __all__ = [
     "Blocks",
+    "Moments",
     "Preprocessing",
     "Scaling",
+    "SumOverRows",
     "as_rows",
     "check_feature_types",
     "check_finite",
