@@ -225,3 +225,18 @@ def test_nobody_listens_is_said_in_time(work):
     with pytest.raises(DataError, match=r"No Dask scheduler answers at 'tcp://127.0.0.1:9' within 0.5 s"):
         predict_on_cluster(run, str(folder / "parts"), folder / "none.csv", "tcp://127.0.0.1:9", timeout=0.5)
     assert not (folder / "none.csv").exists()
+
+
+def test_hidden_classes_are_spread_over_a_cluster_by_joblib(cluster):
+    from distributed import Client
+    from joblib import parallel_config
+
+    from newfound import audit
+
+    X, truth = blobs()
+    y = some_labels(truth, known=(0, 1))
+    here = audit(X, y, verbose=False)
+    with Client(cluster[0]), parallel_config(backend="dask"):
+        there = audit(X, y, verbose=False)
+    assert there.to_json() == here.to_json()
+    assert len(there.hidden) == 2
