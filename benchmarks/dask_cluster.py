@@ -161,8 +161,8 @@ def as_markdown(result: dict) -> str:
         f"{result['cluster_seconds']:,.0f} s; worker 1 was killed after {result['killed_after_rows']:,} of them. "
         f"Compared with the answers of one process ({result['here']['seconds']:,.0f} s): {result['rows_compared']:,} "
         f"rows in the same order, none lost and none twice; {result['classes_that_differ']:,} classes differ, "
-        f"P(new) by {result['largest_difference_of_p_new']:.0e} at most. The most memory resident: {peak}. JAX was imported on "
-        f"{'a worker' if result['jax_on_workers'] else 'no worker'}.",
+        f"P(new) by {result['largest_difference_of_p_new']:.0e} at most. The most memory resident: {peak}. "
+        f"JAX was imported on {'a worker' if result['jax_on_workers'] else 'no worker'}.",
         "",
         f"{result['machine']}; {versions}. Made by `benchmarks/dask_cluster.py`.",
         "",

@@ -1,5 +1,6 @@
 """Dask: sampled, summed over and answered where the rows lie; a cluster of processes on this machine."""
 
+import os
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from small import blobs, imported_by, quick, some_labels
+from threadpoolctl import threadpool_limits
 
 pytest.importorskip("dask.dataframe", reason="Dask is not installed: pip install 'newfound[distributed]'")
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'newfound[distributed]'")
@@ -21,6 +23,7 @@ from newfound import GMDGM, DataError
 
 NAMES = [f"c{i}" for i in range(5)]
 N = 3_000
+ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1"}  # else OpenMP's threads wait for each other, for minutes
 
 
 def frame() -> pd.DataFrame:
@@ -121,7 +124,7 @@ def cluster(tmp_path_factory):
     """A scheduler and two workers, processes of their own that listen on 127.0.0.1 only."""
     folder = tmp_path_factory.mktemp("cluster")
     about = folder / "scheduler.json"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, "env": ONE_THREAD}
     here = ["--host", "127.0.0.1", "--no-dashboard"]
     scheduler = [sys.executable, "-m", "dask", "scheduler", *here, "--port", "0", "--scheduler-file", str(about)]
     processes = [subprocess.Popen(scheduler, **quiet)]
@@ -235,7 +238,8 @@ def test_hidden_classes_are_spread_over_a_cluster_by_joblib(cluster):
 
     X, truth = blobs()
     y = some_labels(truth, known=(0, 1))
-    here = audit(X, y, verbose=False)
+    with threadpool_limits(1, user_api="openmp"):
+        here = audit(X, y, verbose=False)
     with Client(cluster[0]), parallel_config(backend="dask"):
         there = audit(X, y, verbose=False)
     assert there.to_json() == here.to_json()
