@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
 from newfound.acts import ClassActs
@@ -23,6 +23,7 @@ from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import MODELS
 from newfound.parameters import OneOf, check_parameters, made_with
 from newfound.prediction import PredictsRows
+from newfound.predictor import Predictor
 from newfound.preprocessing import as_rows, check_finite, check_groups, check_numeric, check_shape, refuse_unknown
 from newfound.processes import refuse_fork
 from newfound.storage import load_fitted, save_fitted
@@ -83,15 +84,37 @@ class DeepGenerativeClassifier(
 
     # ---- fitting -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None, **unknown: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, *, sample_rows: int | None = None, **unknown: Any) -> Self:
         """Learn from X and the labels in y; -1, None, NaN and "" mean unlabelled, y = None that no row has a label.
 
         `groups` has one value a row: the person, site or machine it comes from. Whole groups are then held out for
         validation, and labels that come from a few of them are noticed (`selection_`).
+
+        X may also be a table file or a folder of them, a PyArrow dataset (y is then the name of a column), an array
+        that is mapped from disk, or Dask's: then the fit is of `sample_rows` rows drawn at random (None is 200,000 at
+        most) and labelled ones beside them, whose numbers are in `sample_indices_`; columns are scaled by all rows.
         """
+        from newfound.distributed import source_of
+
         refuse_unknown(unknown)
         refuse_fork()
-        return self._fit(X, y, groups)
+        source = source_of(X, y, sample_rows)
+        return self._fit(X, y, groups) if source is None else self._fit_sample(source, groups, sample_rows)
+
+    def _fit_sample(self, source: Any, groups: Any, sample_rows: int | None) -> Self:
+        """Of a `RowSource`."""
+        from newfound.row_sources import check_sample_rows, sum_over_rows
+
+        if groups is not None:
+            raise ValueError("groups are for rows in memory. Leave them out, or give X as an array or a frame.")
+        check_sample_rows(sample_rows)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        sample = source.sample(sample_rows, seed)
+        names = list(sample.X.column_names) if hasattr(sample.X, "column_names") else None
+        is_all = len(sample.numbers) == sample.n_rows
+        fitted = self._fit(sample.X, sample.y, of_all=None if is_all else sum_over_rows(source, names))
+        self.sample_indices_ = sample.numbers
+        return fitted
 
     def _fit(self, X: Any, y: Any, groups: Any = None, **beside: Any) -> Self:
         """With checkpoints, where `beside` holds them."""
@@ -187,6 +210,9 @@ class DeepGenerativeClassifier(
         X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
         return X
+
+    def _for_workers(self) -> Predictor:
+        return Predictor(self.fitted_)._for_workers()
 
     def _is_ordinary(self, X: Any) -> bool:
         """Whether X is a plain array of numbers, with rows and the columns of fit, where columns have no names."""

@@ -30,6 +30,13 @@ class Sum(NamedTuple):
     def of(cls, content: bytes) -> "Sum":
         return cls(len(content), hashlib.sha256(content).hexdigest())
 
+    @classmethod
+    def of_file(cls, path: Path) -> "Sum":
+        """Read piece by piece: a file may be larger than the memory."""
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return cls(file.tell(), digest)
+
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write `content` to `path` in one move: a reader, or a crash, never meets half a file."""

@@ -1,6 +1,6 @@
 """What a fit leaves: one frozen record, made by `fit`, written by `save` and read by `load`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -84,6 +84,20 @@ class Fitted:
     def inference(self) -> Inference:
         """What the model in use says of rows."""
         return Inference(Posterior.of(self.architecture, self.restart.weights), self.preprocessing)
+
+    def without_rows(self) -> "Fitted":
+        """What predictions need, small enough to be sent about: without the rows that were fitted on."""
+        none = np.empty(0, int)
+        return replace(
+            self,
+            restarts=(self.restart,),
+            best_restart=0,
+            validation_indices=none,
+            row_components=none,
+            row_probabilities=self.row_probabilities[:0],
+            row_is_labelled=none.astype(bool),
+            discovery=None,
+        )
 
 
 def regime_of(n_known: int, n_new: int, *, has_unlabelled: bool) -> str:

@@ -22,7 +22,15 @@ from newfound.labels import UNLABELLED, Labels
 from newfound.models import MODELS, Architecture, log_prior
 from newfound.models.likelihoods import LIKELIHOODS
 from newfound.parameters import Number, OneOf, Rule, Several
-from newfound.preprocessing import Preprocessing, about_wild, check_feature_types, check_image_shape, decide, is_binary
+from newfound.preprocessing import (
+    Preprocessing,
+    SumOverRows,
+    about_wild,
+    check_feature_types,
+    check_image_shape,
+    decide,
+    is_binary,
+)
 from newfound.progress import Show, step_bar, training_callback
 from newfound.trained import RestartResult, Termination, best_restart
 from newfound.training import Callback, Checkpoints, TrainingData, split_rows, train, training_settings
@@ -78,8 +86,12 @@ def fit_model(
     feature_names: np.ndarray | None = None,
     groups: np.ndarray | None = None,
     checkpoints: Checkpoints | None = None,
+    of_all: SumOverRows | None = None,
 ) -> Fitted:
-    """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups."""
+    """Fit a model of the registry to rows of float32 or uint8, the labels that some of them carry, and their groups.
+
+    Where X is a sample, columns are scaled by all rows that it was drawn from: `of_all` sums over these.
+    """
     p = Parameters(**parameters)
     check_feature_types(p.feature_types, X.shape[1])
     check_image_shape(p.image_shape, X.shape[1])
@@ -87,7 +99,7 @@ def fit_model(
     by_elbo = p.config.optimisation.early_stopping or p.n_init > 1
     check_validation(labels, p.validation_fraction, chooses_by_elbo=by_elbo)
     likelihood = _likelihood(X, p)
-    preprocessing = _preprocessing(X, likelihood, p)
+    preprocessing = _preprocessing(X, likelihood, p, of_all)
     rng = check_random_state(p.random_state)
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=p.n_init)]
     split = split_rows(labels.codes, p.validation_fraction, rng, groups)
@@ -266,11 +278,13 @@ def _likelihood(X: np.ndarray, p: Parameters) -> str:
     return "bernoulli" if is_binary(X) else "gaussian"
 
 
-def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters) -> Preprocessing:
+def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters, of_all: SumOverRows | None = None) -> Preprocessing:
     min_std = p.config.optimisation.min_std
-    unit_interval = LIKELIHOODS[likelihood].needs_unit_interval
-    is_image = p.image_shape is not None
-    preprocessing = decide(X, p.standardize, min_std, p.feature_types, unit_interval=unit_interval, is_image=is_image)
+    needs: dict[str, Any] = {
+        "unit_interval": LIKELIHOODS[likelihood].needs_unit_interval,
+        "is_image": p.image_shape is not None,
+    }
+    preprocessing = decide(X, p.standardize, min_std, p.feature_types, of_all=of_all, **needs)
     n_dropped = int((~preprocessing.is_kept).sum())
     if n_dropped and X.dtype != np.uint8:  # the blank border of images is no news
         warnings.warn(

@@ -1,7 +1,10 @@
 """What a fitted model says of rows: one way for the estimator and for `predictor`, in NumPy."""
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from os import PathLike
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -11,13 +14,39 @@ from newfound.frames import select_columns, with_columns
 from newfound.inference import normed
 from newfound.preprocessing import Reach, about_reach
 
+LAZY = (str, PathLike, np.memmap)
 ROWS_LOOKED_AT = 1_000  # to see whether they are where the rows of the fit were
 NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whose columns it then finds by their names."
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def in_blocks(method: Method) -> Method:
+    """Where X lies on the disk it is read a block at a time; where it is Dask's, the answer is, too."""
+
+    @wraps(method)
+    def answer(self: Any, X: Any, **options: Any) -> Any:
+        if not isinstance(X, LAZY) and type(X).__module__.partition(".")[0] not in ("dask", "pyarrow"):
+            return method(self, X, **options)
+        from newfound.distributed import is_dask, predicted_lazily
+        from newfound.row_sources import blocks_of, is_streamed
+
+        check_fitted(self)
+        if is_dask(X):
+            return predicted_lazily(self._for_workers(), method.__name__, X, options)
+        if not is_streamed(X):
+            return method(self, X, **options)
+        blocks = blocks_of(X, self.fitted_.feature_names)
+        return np.concatenate([method(self, block, **options) for block in blocks])
+
+    return cast(Method, answer)
 
 
 class PredictsRows(FittedAttributes):
     """The classes of rows and their probabilities. Who inherits says how rows are read and checked (`_read_rows`)."""
 
+    @in_blocks
     def predict(
         self, X: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
     ) -> np.ndarray:
@@ -31,6 +60,7 @@ class PredictsRows(FittedAttributes):
         decision.check(self._classes)
         return self._classes.named(self._classes.answer(self.predict_component_proba(X), decision))
 
+    @in_blocks
     def predict_frame(
         self, frame: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
     ) -> Any:
@@ -47,20 +77,24 @@ class PredictsRows(FittedAttributes):
         of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_.tolist()))
         return with_columns(frame, answer_columns(self._classes, self._classes.answer(of_components, decision)))
 
+    @in_blocks
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class of `classes_`, for each row."""
         of_components = self.predict_component_proba(X)
         return self._classes.probabilities(of_components)
 
+    @in_blocks
     def predict_new_proba(self, X: Any) -> np.ndarray:
         """The probability that a row belongs to a class nobody labelled."""
         return self.predict_proba(X)[:, self.is_new_].sum(axis=1)
 
+    @in_blocks
     def predict_component(self, X: Any) -> np.ndarray:
         """The component of each row: the most probable one of its class."""
         of_components = self.predict_component_proba(X)
         return self._classes.answer(of_components).component
 
+    @in_blocks
     def predict_component_proba(self, X: Any) -> np.ndarray:
         """The probability q(y | x) of each component, for each row, at the temperature fitted on held-out labels."""
         check_fitted(self)
@@ -75,6 +109,7 @@ class PredictsRows(FittedAttributes):
     def _of_components(self, rows: np.ndarray) -> np.ndarray:
         return normed(self.fitted_.inference.component_probabilities(rows, self.fitted_.temperature))
 
+    @in_blocks
     def transform(self, X: Any) -> np.ndarray:
         """The posterior mean of z."""
         check_fitted(self)
@@ -97,4 +132,8 @@ class PredictsRows(FittedAttributes):
 
     def _read_rows(self, X: Any) -> np.ndarray:
         """Rows in floats or bytes, checked."""
+        raise NotImplementedError
+
+    def _for_workers(self) -> Any:
+        """What is needed to answer rows elsewhere, without those that were fitted on."""
         raise NotImplementedError

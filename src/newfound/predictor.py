@@ -28,6 +28,9 @@ class Predictor(PredictsRows):
         if fitted.feature_names is not None:
             self.feature_names_in_ = np.array(fitted.feature_names, dtype=object)
 
+    def _for_workers(self) -> "Predictor":
+        return Predictor(self.fitted_.without_rows())
+
     def _read_rows(self, X: Any) -> np.ndarray:
         names = self.fitted_.feature_names
         check_shape(X)

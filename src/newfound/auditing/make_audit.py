@@ -155,11 +155,15 @@ def _discover(rows: Rows, labels: Labels, sample: Sample, settings: Initialisati
 
 
 def _hide_each(sample: Sample, codes: Sequence[int], steps: _Steps) -> tuple[list[Round], list[str]]:
+    """One after the other, or as joblib is told to: `parallel_config(backend="dask")` spreads them over a cluster."""
+    from joblib import Parallel, delayed
+
     rounds: list[Round] = []
+    results = Parallel(return_as="generator")(delayed(hide)(sample, code) for code in codes)
     try:
         for code in codes:
             steps.begin(f"hiding {sample.labels.classes[code]}")
-            rounds.append(hide(sample, code))
+            rounds.append(next(results))
     except KeyboardInterrupt:
         return rounds, [f"Interrupted: {count(len(codes) - len(rounds), 'class was', 'classes were')} not hidden."]
     return rounds, []

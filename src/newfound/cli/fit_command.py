@@ -22,6 +22,7 @@ from newfound.cli.source_options import (
     Label,
     LabelFile,
     Numeric,
+    SampleRows,
     Seed,
     read_source,
 )
@@ -48,7 +49,7 @@ WithAudit = Annotated[
     bool, typer.Option("--audit/--no-audit", help="Tell how far to trust the answer: hide each known class in turn.")
 ]
 FitSource = Annotated[
-    str | None, typer.Argument(help="A table, NumPy file, folder of images, or the name of a data set.")
+    str | None, typer.Argument(help="A table, folder of tables, NumPy file, folder of images, or name of a data set.")
 ]
 CheckpointEvery = Annotated[
     float, typer.Option(min=0, help="Seconds between two checkpoints, from which a fit that was killed can go on.")
@@ -69,6 +70,7 @@ def fit(
     numeric: Numeric = None,
     features: Features = None,
     image_size: ImageSize = None,
+    sample_rows: SampleRows = None,
     group: Group = None,
     n_new: NNew = "auto",
     model: Model = "gmdgm",
@@ -121,7 +123,8 @@ def _from_options(console: "Console", out: Path, given: dict[str, Any], resumed:
         raise ValueError("Missing argument SOURCE: name a table, NumPy file, folder of images or data set.")
     _check(out, o.replace, o.model, o.likelihood)
     columns = ColumnOptions(
-        o.label, o.id, o.ignore, o.labels, o.categorical, o.numeric, o.group, o.features, o.image_size
+        *(o.label, o.id, o.ignore, o.labels, o.categorical, o.numeric, o.group, o.features, o.image_size),
+        *(o.sample_rows, o.seed),
     )
     settings = _settings(o.n_new, o.epochs, o.n_init, o.seed, o.likelihood, o.min_std)
     dataset = read_source(console, o.source, columns)

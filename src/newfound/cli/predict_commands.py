@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def predict(
     run: RunArgument,
-    source: Annotated[str, typer.Argument(help="Rows to predict: a file like the one the run was fitted on.")],
+    source: Annotated[str, typer.Argument(help="Rows to predict: a file or folder like the one fitted on.")],
     out: Annotated[Path, typer.Option(help="File for your columns and the predictions, .csv or .parquet.")] = Path(
         "labelled.csv"
     ),
@@ -46,15 +46,20 @@ def predict(
         bool,
         typer.Option("--for-spreadsheets", help="Put an apostrophe before text that a spreadsheet would compute."),
     ] = False,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler whose workers predict: tcp://127.0.0.1:8786.")
+    ] = None,
+    dask_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for it, and for its workers.")] = 10.0,
     replace: Annotated[bool, typer.Option("--replace", help="Write over a file that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the class of every row of another file, whatever its size, and write it beside your columns.
+    """Predict the class of every row of a file or a folder of them, whatever its size, beside your columns.
 
     Example: `newfound predict run/ more.csv --out labelled.csv --abstain 0.9`
     """
     from newfound.classes import Decision
     from newfound.runs import Wanted, open_run, predict_file
+    from newfound.runs.on_cluster import predict_on_cluster
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "reading") as show:
@@ -62,12 +67,22 @@ def predict(
         decision = Decision(abstain, known_only, new_threshold)
         chosen = [name.strip() for names in columns or [] for name in names.split(",")]
         wanted = Wanted(only_new, chosen, for_spreadsheets)
-        options: dict[str, Any] = {"replace": replace, "note": listener_on(console).note}
-        n_rows = predict_file(opened, source, out, lambda n: show(f"{n:,} rows"), decision, wanted, features, **options)
+        told: dict[str, Any] = {"progress": lambda n: show(f"{n:,} rows"), "decision": decision, "wanted": wanted}
+        if dask is not None:
+            _refuse_features(features)
+            n_rows = predict_on_cluster(opened, source, out, dask, timeout=dask_timeout, replace=replace, **told)
+        else:
+            note = listener_on(console).note
+            n_rows = predict_file(opened, source, out, features=features, replace=replace, note=note, **told)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})
     else:
         console.print(f"wrote {n_rows:,} rows to {out}", markup=False, soft_wrap=True)
+
+
+def _refuse_features(features: str | None) -> None:
+    if features is not None:
+        raise ValueError("--features and --dask do not go together. Put the numbers into columns of the table.")
 
 
 def evaluate(

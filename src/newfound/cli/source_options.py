@@ -36,6 +36,10 @@ Keep = Annotated[
     str | None, typer.Option(help="Keep only this share (20%) or number (10) of the labels of each class.")
 ]
 ByGroup = Annotated[bool, typer.Option("--by-group", help="Keep the labels of whole groups (har: people).")]
+SampleRows = Annotated[
+    int | None,
+    typer.Option(min=100, help="Fit on a sample of so many rows (else about 200,000 where all take over a gigabyte)."),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")]
 
 
@@ -51,6 +55,8 @@ class ColumnOptions(NamedTuple):
     group: str | None = None
     features: str | None = None
     image_size: int | None = None
+    sample_rows: int | None = None
+    seed: int = 0
 
 
 def read_source(console: "Console", source: str, columns: ColumnOptions) -> "Dataset":

@@ -1,6 +1,7 @@
 """From what a person has to a Dataset: tables, arrays, folders of images, and published data sets by name.
 
-read ──► table_reader ──► table_sources (joined_features) ──► formats ──► csv_format · parquet_format · feather_format
+read ──► table_reader ──► table_folder ──► table_sources (joined_features) ──► formats ──► csv_format · …
+     │        ├─► sampled_table ──► sampling: of a source too large to be held, a sample of its rows
      │        ├─► decisions ──► columns (number_format · dates · number_blocks) · row_names · column_relations
      │        └─► encoding, file_labels ──────────────────────────────────────────┐
      ├─► array_reader · image_reader · idx_reader ────────────────────────────────┼──► dataset (schema)
@@ -11,13 +12,15 @@ read ──► table_reader ──► table_sources (joined_features) ──► 
 """
 
 from newfound.data.catalogue import NAMED, NamedSet
-from newfound.data.dataset import Dataset, TrainTest, align
+from newfound.data.dataset import Dataset, Population, TrainTest, align
 from newfound.data.formats import FORMATS, streams
 from newfound.data.named import cache_folder, fetch_named, find_named, load_named
 from newfound.data.own_rows import own_table
 from newfound.data.preprocessing_log import about_missing, add_counts
 from newfound.data.read import read_dataset
+from newfound.data.sampling import rows_at_a_time
 from newfound.data.schema import MISSING_CATEGORY, Column, Schema
+from newfound.data.table_folder import is_table_folder
 from newfound.data.table_reader import read_batches
 from newfound.errors import DataError
 
@@ -29,6 +32,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "NamedSet",
+    "Population",
     "Schema",
     "TrainTest",
     "about_missing",
@@ -37,9 +41,11 @@ __all__ = [
     "cache_folder",
     "fetch_named",
     "find_named",
+    "is_table_folder",
     "load_named",
     "own_table",
     "read_batches",
     "read_dataset",
+    "rows_at_a_time",
     "streams",
 ]

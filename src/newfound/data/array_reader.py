@@ -1,20 +1,21 @@
 """Arrays in memory and in NumPy's own files: a matrix of features, or a stack of images. Nothing is ever unpickled."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from newfound.data import preprocessing_log
 from newfound.data.cells import finite
 from newfound.data.columns import infer_number
-from newfound.data.dataset import Dataset, align
+from newfound.data.dataset import Dataset, Population, align
 from newfound.data.encoding import fill_missing, precision
 from newfound.data.file_labels import labels_of_array
 from newfound.data.numpy_files import RowsOnDisk, load_numpy
+from newfound.data.sampling import LARGE, chosen_rows, rows_at_a_time, usual_size
 from newfound.data.schema import Column, Schema, pixel_names
 from newfound.errors import DataError
 from newfound.wording import count, quoted_list
@@ -22,10 +23,25 @@ from newfound.wording import count, quoted_list
 NUMPY_SUFFIXES = (".npz", ".npy")
 
 
-def read_numpy_file(path: str | PathLike, labels: Any = None, schema: Schema | None = None) -> Dataset:
+class Sampling(NamedTuple):
+    """Whether a sample of the rows is read in place of all: where so many are asked for, or all would be too large."""
+
+    rows: int | None = None
+    seed: int = 0
+
+    def applies(self, n_bytes: int) -> bool:
+        return self.rows is not None or n_bytes > LARGE
+
+
+HELD_WHOLE = Sampling()
+
+
+def read_numpy_file(
+    path: str | PathLike, labels: Any = None, schema: Schema | None = None, sampling: Sampling = HELD_WHOLE
+) -> Dataset:
     """A .npy file of X, or an .npz file of X and, if there are any, y, feature_names and row_ids."""
     path = Path(path)
-    loaded = load_numpy(path)
+    loaded = load_numpy(path, is_mapped=schema is None and sampling.applies(path.stat().st_size))
     arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else loaded
     if "X" not in arrays:
         raise DataError(
@@ -33,7 +49,8 @@ def read_numpy_file(path: str | PathLike, labels: Any = None, schema: Schema | N
             f"Write it with np.savez(path, X=X, y=y), where y is -1 for rows without a label."
         )
     y = arrays.get("y") if labels is None else load_labels(labels)
-    return read_array(arrays["X"], y, arrays.get("feature_names"), arrays.get("row_ids"), schema, repr(path.name))
+    names, ids = arrays.get("feature_names"), arrays.get("row_ids")
+    return read_array(arrays["X"], y, names, ids, schema, repr(path.name), sampling)
 
 
 def load_labels(labels: Any) -> Any:
@@ -74,10 +91,13 @@ def read_array(
     row_ids: np.ndarray | None = None,
     schema: Schema | None = None,
     where: str = "the array",
+    sampling: Sampling = HELD_WHOLE,
 ) -> Dataset:
-    """A Dataset of kind "matrix", or of kind "images" where each row is an image of bytes."""
+    """A Dataset of kind "matrix", or of kind "images" where each row is an image of bytes; of a large one a sample."""
     X = np.asarray(X)
     _check_array(X, where)
+    if schema is None and sampling.applies(X.nbytes):
+        return _read_sample(X, y, feature_names, row_ids, where, sampling)
     image_shape = X.shape[1:] if X.ndim > 2 else None
     rows = X.reshape(len(X), -1)
     names = pixel_names(image_shape) if image_shape else _feature_names(feature_names, rows.shape[1], where)
@@ -97,6 +117,38 @@ def read_array(
         ],
     )
     return with_columns(dataset, schema)
+
+
+def _read_sample(
+    X: np.ndarray,
+    y: Any,
+    feature_names: Sequence[str] | np.ndarray | None,
+    row_ids: np.ndarray | None,
+    where: str,
+    sampling: Sampling,
+) -> Dataset:
+    """Of rows that lie on the disk, some; the labels of all of them are held."""
+    labels = labels_of_array(y, len(X))
+    size = sampling.rows or usual_size(X.nbytes, len(X))
+    chosen = chosen_rows(labels, size, sampling.seed)
+    ids = _row_ids(row_ids, len(X), where)
+    if len(chosen) == len(X):
+        return read_array(X, y, feature_names, ids, where=where)
+    sample = read_array(X[chosen], labels.take(chosen).values, feature_names, ids[chosen], where=where)
+    counts = {str(name): int(n) for name, n in zip(labels.classes, labels.counts, strict=True) if n}
+    log = [
+        f"Read {count(len(X), 'row')} of {count(len(sample.feature_names), 'feature')} from {where}.",
+        preprocessing_log.about_sample(len(chosen), size, sample.labels.n_labelled, labels.n_labelled),
+        *sample.log[1:],
+    ]
+
+    def batches(schema: Schema) -> Iterator[Dataset]:
+        step = rows_at_a_time(len(schema.feature_names))
+        for i in range(0, len(X), step):
+            rows = slice(i, i + step)
+            yield read_array(X[rows], labels.values[rows], feature_names, ids[rows], schema, where)
+
+    return replace(sample, log=log, population=Population(len(X), counts, batches))
 
 
 def with_columns(dataset: Dataset, schema: Schema | None = None) -> Dataset:

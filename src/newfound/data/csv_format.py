@@ -21,6 +21,7 @@ ROWS_IN_BLOCK = 32  # but a row must fit: wide tables, by the length of their he
 READ_ERRORS = (csv.Error, EOFError, OSError, zlib.error)  # of the file, or of the gzip around it
 LONGEST_LINE = 1 << 26  # characters of a header; a file without line breaks is not read whole to find it
 DELIMITERS = (",", "\t", ";", "|")
+USUAL_RATIO = 4  # by which gzip makes a table smaller
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class CSVFormat(TableFormat):
 
     name = "CSV"
     streams = True
+    has_types = False
 
     def column_names(self, path: Path) -> list[str]:
         names = self._header(path)
@@ -59,6 +61,9 @@ class CSVFormat(TableFormat):
         except (pa.ArrowInvalid, OSError) as error:
             raise self._diagnosis(path, selection.numbers, error) from None
 
+    def n_bytes(self, path: Path) -> int:
+        return path.stat().st_size * (USUAL_RATIO if path.suffix.lower() == ".gz" else 1)
+
     def _header(self, path: Path) -> list[str]:
         delimiter = self.delimiter_of(path)
         try:
@@ -74,21 +79,13 @@ class CSVFormat(TableFormat):
         return self.delimiter or max(DELIMITERS, key=unquoted.count)
 
     def _options(self, path: Path, selection: ColumnSelection) -> dict[str, Any]:
-        import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         written = selection.as_written(self._header(path))
-        types = dict.fromkeys(selection.text, pa.string()) | dict.fromkeys(selection.numbers, pa.float64())
-        in_file = dict(zip(selection.names, written, strict=True))
         return {
             "read_options": arrow_csv.ReadOptions(block_size=max(BLOCK, ROWS_IN_BLOCK * len(_first_line(path)))),
             "parse_options": arrow_csv.ParseOptions(delimiter=self.delimiter_of(path), newlines_in_values=True),
-            "convert_options": arrow_csv.ConvertOptions(
-                column_types={in_file[name]: arrow_type for name, arrow_type in types.items()},
-                include_columns=written,
-                null_values=list(MISSING),
-                strings_can_be_null=not selection.marked,  # else `_with_nulls` does it, for all but these
-            ),
+            "convert_options": _convert_options(selection, written),
         }
 
     def _diagnosis(self, path: Path, numbers: Collection[str], error: object) -> DataError:
@@ -107,6 +104,37 @@ class CSVFormat(TableFormat):
         return DataError(
             message or f"{path.name!r} cannot be read as a table ({error}). Copy it again, or save it again as CSV."
         )
+
+
+def with_types(table: Any, selection: ColumnSelection) -> Any:
+    """Cells that were read as text, as they would have been read from a file that holds just these."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    content = pa.BufferOutputStream()
+    arrow_csv.write_csv(table.select(list(selection.names)), content)
+    written = content.getvalue()
+    typed = arrow_csv.read_csv(
+        pa.BufferReader(written),
+        read_options=arrow_csv.ReadOptions(block_size=max(BLOCK, written.size)),
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+        convert_options=_convert_options(selection, selection.names),
+    )
+    return _with_nulls(typed, selection) if selection.marked else typed
+
+
+def _convert_options(selection: ColumnSelection, written: Sequence[str]) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    types = dict.fromkeys(selection.text, pa.string()) | dict.fromkeys(selection.numbers, pa.float64())
+    in_file = dict(zip(selection.names, written, strict=True))
+    return arrow_csv.ConvertOptions(
+        column_types={in_file[name]: arrow_type for name, arrow_type in types.items()},
+        include_columns=list(written),
+        null_values=list(MISSING),
+        strings_can_be_null=not selection.marked,  # else `_with_nulls` does it, for all but these
+    )
 
 
 def _check_header(names: Sequence[str], path: Path) -> None:

@@ -1,6 +1,7 @@
 """What every reader returns: a Dataset. `align` gives it the classes of another one's schema."""
 
 import hashlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -9,6 +10,14 @@ import numpy as np
 from newfound.data.schema import Column, Schema
 from newfound.errors import DataError
 from newfound.labels import Labels
+
+
+class Population(NamedTuple):
+    """All rows of a source of which a data set is a sample: too many to be held, read as often as they are needed."""
+
+    n_rows: int
+    label_counts: dict[str, int]  # how many of them carry the label of each class
+    batches: "Callable[[Schema], Iterator[Dataset]]"  # data sets of some rows each, by the sample's schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +40,7 @@ class Dataset:
     dropped: list[str] = field(default_factory=list)  # and of those that are not in X
     image_size: int | None = None  # to which larger images were scaled down
     source: Any = None  # the table as it was opened, in which the user's own columns are
+    population: Population | None = None  # what the rows are a sample of; None where they are all there are
 
     def __len__(self) -> int:
         return len(self.X)
@@ -53,7 +63,7 @@ class Dataset:
         """The given rows, by position or by boolean mask."""
         groups = None if self.groups is None else self.groups[rows]
         parts = {"X": self.X[rows], "labels": self.labels.take(rows), "row_ids": self.row_ids[rows]}
-        return replace(self, **parts, groups=groups, source=None)
+        return replace(self, **parts, groups=groups, source=None, population=None)
 
     def fingerprint(self) -> str:
         """SHA-256 of X, labels and names: the same for the same data, whatever file it came from."""

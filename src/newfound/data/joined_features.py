@@ -10,8 +10,9 @@ import numpy as np
 from newfound.data.array_reader import load_features
 from newfound.data.numpy_files import RowsOnDisk
 from newfound.data.schema import Schema
+from newfound.data.table_folder import Opened
 from newfound.data.table_format import ColumnSelection
-from newfound.data.table_sources import Frame, TableFile, check_names
+from newfound.data.table_sources import check_names
 from newfound.errors import DataError
 from newfound.wording import count
 
@@ -21,11 +22,19 @@ USUAL_NAME = "features"  # of a matrix that comes from no file
 class Joined:
     """A table with the rows of a matrix as one more column, of lists."""
 
-    def __init__(self, table: TableFile | Frame, name: str, matrix: np.ndarray | RowsOnDisk):
+    def __init__(self, table: Opened, name: str, matrix: np.ndarray | RowsOnDisk):
         self.table, self.name, self.matrix = table, name, matrix
         self.where = table.where
         self.names = [*table.names, name]
         check_names(self.names, self.where)
+
+    @property
+    def has_types(self) -> bool:
+        return self.table.has_types
+
+    @property
+    def n_bytes(self) -> int:
+        return self.table.n_bytes + self.matrix.nbytes
 
     def read(self, selection: ColumnSelection) -> Any:
         table = self.table.read(self._own(selection))
@@ -64,14 +73,14 @@ class Joined:
             )
 
 
-def joined_by_row(table: TableFile | Frame, features: Any, schema: Schema | None = None) -> TableFile | Frame | Joined:
+def joined_by_row(table: Opened, features: Any, schema: Schema | None = None) -> Opened | Joined:
     """The table itself where there are no features beside it."""
     if features is None:
         return table
     return Joined(table, _name(table, features, schema), load_features(features))
 
 
-def _name(table: TableFile | Frame, features: Any, schema: Schema | None) -> str:
+def _name(table: Opened, features: Any, schema: Schema | None) -> str:
     """That of the block which the model was fitted on and the table lacks; else the file's own."""
     blocks = [] if schema is None else [column.name for column in schema.columns if column.width]
     lacking = [name for name in blocks if name not in table.names]

@@ -37,6 +37,10 @@ class RowsOnDisk(NamedTuple):
     dtype: np.dtype
     shape: tuple[int, ...]
 
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
     def rows(self, first: int, n: int) -> np.ndarray:
         width = self.shape[1]
         at = self.offset + first * width * self.dtype.itemsize
@@ -49,8 +53,11 @@ class RowsOnDisk(NamedTuple):
         return values.reshape(n, width)
 
 
-def load_numpy(path: Path, *, is_lazy: bool = False) -> Any:
-    """The array of a .npy file (if asked, a matrix whose rows are read later), or those of an .npz file by name."""
+def load_numpy(path: Path, *, is_lazy: bool = False, is_mapped: bool = False) -> Any:
+    """The array of a .npy file, or those of an .npz file by name.
+
+    If asked, a .npy file is a matrix whose rows are read later, or mapped to memory, which need not hold it.
+    """
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}. Check the path.")
     try:
@@ -58,10 +65,10 @@ def load_numpy(path: Path, *, is_lazy: bool = False) -> Any:
             if file.read(2) == ZIP:
                 return _load_archive(path)
             file.seek(0)
-            shape, dtype, is_fortran = _check_header(file, path.stat().st_size, repr(path.name))
+            shape, dtype, is_fortran = _check_header(file, path.stat().st_size, repr(path.name), is_held=not is_mapped)
             if is_lazy and len(shape) == 2 and not is_fortran and dtype.kind in "biuf":
                 return RowsOnDisk(path, file.tell(), dtype, shape)
-        return np.load(path, allow_pickle=False)
+        return np.load(path, mmap_mode="r" if is_mapped else None, allow_pickle=False)
     except DataError:
         raise
     except DAMAGED as error:
@@ -95,7 +102,9 @@ def check_packed(archive: ZipFile, member: ZipInfo, where: str) -> None:
     check_inflated(member.file_size, min(member.compress_size, archive.fp.seek(0, 2)), where)
 
 
-def _check_header(file: BinaryIO, size: int, where: str) -> tuple[tuple[int, ...], np.dtype, bool]:
+def _check_header(
+    file: BinaryIO, size: int, where: str, *, is_held: bool = True
+) -> tuple[tuple[int, ...], np.dtype, bool]:
     """Shape, type and order of the array; refuse a header that announces other content than follows."""
     from numpy.lib import format as npy
 
@@ -109,7 +118,8 @@ def _check_header(file: BinaryIO, size: int, where: str) -> tuple[tuple[int, ...
     expected, follow = math.prod(shape) * dtype.itemsize, size - file.tell()
     if expected > follow:
         raise ValueError(f"its header announces {expected:,} bytes, but {max(0, follow):,} follow")
-    check_memory(expected, where)
+    if is_held:
+        check_memory(expected, where)
     return shape, dtype, is_fortran
 
 

@@ -8,23 +8,25 @@ from newfound.data.csv_format import CSVFormat
 from newfound.data.csv_records import CSVRecords
 from newfound.data.formats import is_table
 from newfound.data.joined_features import Joined
+from newfound.data.table_folder import Opened, is_table_folder, open_source
 from newfound.data.table_format import ColumnSelection
-from newfound.data.table_sources import Frame, TableFile, check_column
+from newfound.data.table_sources import TableFile, check_column
 
 RECORD = "record"  # the one column of a table that holds the records of a CSV file as they are written
 HEADER, DELIMITER, NAMES = b"header", b"delimiter", b"names"  # what is known about these, in the table's metadata
 
 
-def open_own(source: str) -> TableFile | None:
-    """The table file at a path; None where it is none."""
-    return TableFile(Path(source)) if is_table(source) and Path(source).is_file() else None
+def open_own(source: str) -> Opened | None:
+    """The table file at a path, or the folder of them; None where it is none."""
+    is_own = (is_table(source) and Path(source).is_file()) or is_table_folder(source)
+    return open_source(source) if is_own else None
 
 
-def is_csv(file: TableFile | Frame | None) -> bool:
+def is_csv(file: Any) -> bool:
     return isinstance(file, TableFile) and isinstance(file.format, CSVFormat)
 
 
-def own_blocks(file: TableFile, names: Sequence[str], rows: int) -> Iterator[Any]:
+def own_blocks(file: Opened, names: Sequence[str], rows: int) -> Iterator[Any]:
     """Arrow tables of `rows` rows each, with the named columns; of CSV, where cells have no types, as text."""
     for name in names:
         check_column(name, file)

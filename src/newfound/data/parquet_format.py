@@ -7,6 +7,8 @@ from typing import Any
 from newfound.data.limits import check_memory
 from newfound.data.table_format import ColumnSelection, TableFormat, opened_by_arrow, validated
 
+CELL = 8  # bytes of a number
+
 
 class ParquetFormat(TableFormat):
     """Typed columns in row groups, read by Arrow."""
@@ -29,13 +31,22 @@ class ParquetFormat(TableFormat):
             check_memory(_least_bytes(table.metadata, len(written)), repr(path.name))
             return validated(table.read(written))
 
-    def batches(self, path: Path, selection: ColumnSelection, rows: int) -> Iterator[Any]:
+    def batches(self, path: Path, selection: ColumnSelection, rows: int, row_group: int | None = None) -> Iterator[Any]:
+        """Of the whole file, or of one of its row groups."""
         from pyarrow.parquet import ParquetFile
 
         with opened_by_arrow(path, self.name) as file:
             table = ParquetFile(file, page_checksum_verification=True)
             written = selection.as_written(table.schema_arrow.names)
-            yield from map(validated, table.iter_batches(batch_size=rows, columns=written))
+            groups = None if row_group is None else [row_group]
+            yield from map(validated, table.iter_batches(batch_size=rows, row_groups=groups, columns=written))
+
+    def n_bytes(self, path: Path) -> int:
+        from pyarrow.parquet import ParquetFile
+
+        with opened_by_arrow(path, self.name) as file:
+            about = ParquetFile(file).metadata
+            return about.num_rows * about.num_columns * CELL
 
 
 def _least_bytes(metadata: Any, n_columns: int) -> int:

@@ -141,6 +141,18 @@ def about_labels(label_column: str | None, labels: Labels, source: str | None = 
     return [sentence, *(_about_mark(mark, n) for mark, n in marks.items())]
 
 
+def about_sample(n_rows: int, size: int, n_labelled: int, n_all_labelled: int) -> str:
+    """How many rows stand for those that are too many to be held."""
+    all_labelled = count(n_all_labelled, "labelled row")
+    every = f", with all {all_labelled}" if n_all_labelled else ""
+    some = f", with {n_labelled:,} of {all_labelled}, of each class as many as there is room for"
+    labelled = every if n_labelled == n_all_labelled else some
+    return (
+        f"The model is fitted on a sample of {count(n_rows, 'row')}: {min(size, n_rows):,} at random{labelled}. What "
+        f"follows is said of the sample; every row is answered."
+    )
+
+
 def about_dropped(dropped: Sequence[Dropped]) -> list[str]:
     """Columns that are not in X, why, and what to do to use them."""
     by_reason = {why: [d for d in dropped if d.why == why] for why in WHY_DROPPED}

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
 
-from newfound.data.array_reader import NUMPY_SUFFIXES, load_labels, read_array, read_numpy_file
+from newfound.data.array_reader import NUMPY_SUFFIXES, Sampling, load_labels, read_array, read_numpy_file
 from newfound.data.catalogue import NAMED
 from newfound.data.dataset import Dataset, align
 from newfound.data.decisions import Choice
@@ -16,6 +16,7 @@ from newfound.data.image_reader import read_images
 from newfound.data.limits import is_text, memory_told
 from newfound.data.named import load_named
 from newfound.data.schema import Schema
+from newfound.data.table_folder import is_arrow_dataset, is_table_folder
 from newfound.data.table_reader import read_table, read_table_like
 from newfound.errors import DataError
 from newfound.wording import quoted_list
@@ -44,6 +45,8 @@ def read_dataset(
     numeric: Sequence[str] = (),
     features: Any = None,
     image_size: int | None = None,
+    sample_rows: int | None = None,
+    seed: int = 0,
 ) -> Dataset:
     """Read a table, NumPy or IDX file, a folder of images, a data frame, an array, or a published data set by name.
 
@@ -69,9 +72,17 @@ def read_dataset(
         Tables only: a matrix with a row for each row of the table, such as embeddings; one block of numbers more.
     image_size : int or None
         Folders of images only: larger ones are scaled down to so many pixels on the longer side; None is 128.
+    sample_rows : int or None
+        Tables and matrices that are not to be held whole: read a sample of so many rows, and labelled ones beside it.
+        None is about 200,000 where the cells would take more than a gigabyte, and all rows of anything smaller.
+    seed : int
+        Makes the sample repeatable.
     """
+    sampling = Sampling(sample_rows, seed)
     with memory_told(_named(source)):
-        return _read(source, label, id, ignore, labels, schema, categorical, group, numeric, features, image_size)
+        return _read(
+            source, label, id, ignore, labels, schema, categorical, group, numeric, features, image_size, sampling
+        )
 
 
 def _read(
@@ -86,6 +97,7 @@ def _read(
     numeric: Sequence[str],
     features: Any,
     image_size: int | None,
+    sampling: Sampling,
 ) -> Dataset:
     ignore, categorical, numeric = _as_names(ignore), _as_names(categorical), _as_names(numeric)
     if _is_table(source):
@@ -93,12 +105,12 @@ def _read(
             raise DataError("Got `labels`, but a table has its labels in a column. Name that column in `label`.")
         if schema is not None:
             return read_table_like(source, schema, label, id, features)
-        return read_table(source, Choice(label, id, ignore, categorical, numeric, group), features)
+        return read_table(source, Choice(label, id, ignore, categorical, numeric, group), features, *sampling)
     _check_no_columns(label, id, ignore, categorical, numeric, None if features is None else [features])
     if not isinstance(source, str | PathLike):
-        dataset = read_array(source, load_labels(labels), schema=schema)
+        dataset = read_array(source, load_labels(labels), schema=schema, sampling=sampling)
     else:
-        dataset = _read_path(source, labels, schema, image_size)
+        dataset = _read_path(source, labels, schema, image_size, sampling)
     _check_group(dataset, group)
     return dataset
 
@@ -121,12 +133,14 @@ def _check_no_columns(label: str | None, id: str | None, *others: Any) -> None:
         )
 
 
-def _read_path(source: str | PathLike, labels: Any, schema: Schema | None, image_size: int | None) -> Dataset:
+def _read_path(
+    source: str | PathLike, labels: Any, schema: Schema | None, image_size: int | None, sampling: Sampling
+) -> Dataset:
     path = Path(source)
     if path.is_dir():
         return read_images(path, labels, schema, image_size)
     if path.is_file() and file_suffix(path) in NUMPY_SUFFIXES:
-        return read_numpy_file(path, labels, schema)
+        return read_numpy_file(path, labels, schema, sampling)
     dataset = read_idx_images(path, labels) if path.is_file() and is_idx(path) else _read_named(str(source))
     return dataset if schema is None else align(dataset, schema)
 
@@ -145,9 +159,12 @@ def _read_named(source: str) -> Dataset:
 
 
 def _is_table(source: Any) -> bool:
-    """By its suffix, if the file exists; or because it is a data frame, which arrays are not."""
+    """By its suffix, if the file exists; or a folder of such; or because it is a data frame, which arrays are not."""
     if not isinstance(source, str | PathLike):
-        return hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__")
+        is_frame = hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__")
+        return is_frame or is_arrow_dataset(source)
+    if is_table_folder(source):
+        return True
     if is_table(source) and not Path(source).is_file():
         _raise_unknown(str(source))
     return is_table(source)

@@ -41,6 +41,7 @@ class TableFormat(ABC):
 
     name: ClassVar[str]
     streams: ClassVar[bool]  # whether `batches` needs the memory of a few batches only, whatever the file's size
+    has_types: ClassVar[bool] = True  # whether the file says which columns are numbers
 
     @abstractmethod
     def column_names(self, path: Path) -> list[str]:
@@ -53,6 +54,10 @@ class TableFormat(ABC):
     @abstractmethod
     def batches(self, path: Path, selection: ColumnSelection, rows: int) -> Iterator[Any]:
         """The selected columns as Arrow record batches of any size, best of about `rows` rows."""
+
+    def n_bytes(self, path: Path) -> int:
+        """About what its cells take in memory."""
+        return path.stat().st_size
 
 
 def validated(table: Any) -> Any:

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,20 +10,24 @@ import numpy as np
 from newfound.data import preprocessing_log
 from newfound.data.cells import text
 from newfound.data.column_relations import about_relations, label_in_other_words
-from newfound.data.dataset import Dataset
+from newfound.data.dataset import Dataset, Population
 from newfound.data.decisions import Choice, check_choice, column_of_row_names, decided, labels_of, without
 from newfound.data.encoding import encode
 from newfound.data.joined_features import Joined, joined_by_row
+from newfound.data.sampled_table import SampledTable, check_labelled, sampled_if_large
+from newfound.data.sampling import rows_at_a_time
 from newfound.data.schema import Column, Dropped, Schema
+from newfound.data.table_folder import ArrowDataset, TableFolder, open_source
+from newfound.data.table_folder import Opened as OpenedTable
 from newfound.data.table_format import ColumnSelection
-from newfound.data.table_sources import Frame, TableFile, check_column, open_source
+from newfound.data.table_sources import check_column
 from newfound.errors import DataError
 from newfound.wording import count, quoted_list
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
-Opened = TableFile | Frame | Joined
+Opened = OpenedTable | Joined | SampledTable
 
 
 class ReadPlan(NamedTuple):
@@ -36,10 +38,16 @@ class ReadPlan(NamedTuple):
     id: str | None
 
 
-def read_table(source: Any, choice: Choice, features: Any = None) -> Dataset:
-    """A Dataset from a table file or a data frame; what becomes of each column is decided here, and logged."""
-    opened = joined_by_row(open_source(source), features)
-    check_choice(opened, choice)
+def read_table(
+    source: Any, choice: Choice, features: Any = None, sample_rows: int | None = None, seed: int = 0
+) -> Dataset:
+    """A Dataset from a table file or a data frame; what becomes of each column is decided here, and logged.
+
+    Of a table that is too large to be held, or where `sample_rows` are asked for, it is a sample.
+    """
+    whole = joined_by_row(open_source(source), features)
+    check_choice(whole, choice)
+    opened = sampled_if_large(whole, choice.label, sample_rows, seed)
     index = [name for name in opened.names if PANDAS_INDEX.fullmatch(name)]
     kept = without(opened.names, [*choice.ignore, *index])
     as_text = {*filter(None, (choice.label, choice.id, choice.group)), *choice.categorical}
@@ -53,7 +61,8 @@ def read_table(source: Any, choice: Choice, features: Any = None) -> Dataset:
         raise DataError(_nothing_left(opened.where, dropped))
     dataset = _with_groups(_assemble(table, columns, choice.label, id), table, choice.group)
     log = [
-        f"Read {count(len(dataset), 'row')} and {count(len(opened.names), 'column')} from {opened.where}.",
+        f"Read {count(_n_rows(opened, dataset), 'row')} and {count(len(opened.names), 'column')} from {opened.where}.",
+        *_about_sample(opened),
         *dataset.log,
         *([f"{id!r} names the rows; it is no feature."] if id and not choice.id else []),
         *preprocessing_log.about_columns(dataset.columns),
@@ -61,9 +70,29 @@ def read_table(source: Any, choice: Choice, features: Any = None) -> Dataset:
         *about_relations(dataset.columns, dataset.X),
         *_about_ids(dataset),
     ]
+    if isinstance(opened, TableFolder | ArrowDataset):
+        check_labelled(dict.fromkeys(dataset.labels.observed().classes, 1), choice.label, opened.where)
     names = [*(d.name for d in dropped), *([choice.group] if choice.group else [])]
     flags = label_in_other_words(dataset.columns, dataset.X, dataset.labels)
-    return _with_own_ids(replace(dataset, log=log, flags=flags, dropped=names, source=opened), opened)
+    dataset = _with_own_ids(replace(dataset, log=log, flags=flags, dropped=names, source=opened), opened)
+    return dataset if not isinstance(opened, SampledTable) else replace(dataset, population=_population(opened))
+
+
+def _n_rows(opened: Opened, dataset: Dataset) -> int:
+    return opened.drawn.n_rows if isinstance(opened, SampledTable) else len(dataset)
+
+
+def _about_sample(opened: Opened) -> list[str]:
+    if not isinstance(opened, SampledTable):
+        return []
+    sample = opened.drawn
+    n_labelled, n_all = int((sample.labels != "").sum()), sum(sample.label_counts.values())
+    return [preprocessing_log.about_sample(len(sample.keys), sample.size, n_labelled, n_all)]
+
+
+def _population(opened: SampledTable) -> Population:
+    sample = opened.drawn
+    return Population(sample.n_rows, sample.label_counts, lambda schema: _batches(opened.table, schema, None, None))
 
 
 def _nothing_left(where: str, dropped: Sequence[Dropped]) -> str:
@@ -91,23 +120,28 @@ def read_table_like(
 
 
 def read_batches(
-    path: str | PathLike,
+    source: Any,
     schema: Schema,
-    rows: int = 65536,
+    rows: int | None = None,
     label: str | None = None,
     id: str | None = None,
     features: Any = None,
 ) -> Iterator[Dataset]:
-    """Datasets of `rows` rows each, by a stored schema, in the memory of a few of them where the format streams.
+    """Datasets of at most `rows` rows, by a stored schema, in the memory of a few of them where the format streams.
 
     Classes that the schema does not know are added as they turn up, so a code means the same in all blocks.
     `add_counts` sums what was missing over the blocks.
     """
-    file = joined_by_row(TableFile(Path(path)), features, schema)
-    plan = _plan(file, schema, label, id)
+    return _batches(joined_by_row(open_source(source), features, schema), schema, label, id, rows)
+
+
+def _batches(
+    opened: OpenedTable | Joined, schema: Schema, label: str | None, id: str | None, rows: int | None = None
+) -> Iterator[Dataset]:
+    plan = _plan(opened, schema, label, id)
     class_names = schema.class_names
     first_row = 0
-    for table in file.blocks(plan.selection, rows):
+    for table in opened.blocks(plan.selection, rows or rows_at_a_time(len(plan.selection.names))):
         block = _assemble(table, schema.columns, plan.label, plan.id, class_names, first_row)
         class_names = block.schema.class_names
         first_row += len(block)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,12 @@ from newfound.errors import DataError
 from newfound.wording import did_you_mean, quoted_list
 
 
-def open_source(source: Any) -> "TableFile | Frame":
-    return TableFile(Path(source)) if isinstance(source, str | PathLike) else Frame(source)
-
-
 class TableFile:
     """A file in one of the registered formats. Column names are trimmed, in the header and in what is asked for."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, row_group: int | None = None):
         self.path = path
+        self.part = {} if row_group is None else {"row_group": row_group}  # of Parquet, to be read block by block
         self.format = format_of(path)
         self.where = repr(path.name)
         if not path.is_file():
@@ -35,6 +31,15 @@ class TableFile:
             raise DataError(f"{self.where} has no columns. Give a table with two or more.")
         check_names(self.names, self.where)
 
+    @property
+    def has_types(self) -> bool:
+        return self.format.has_types
+
+    @property
+    def n_bytes(self) -> int:
+        """About what its cells take in memory."""
+        return self.format.n_bytes(self.path)
+
     def read(self, selection: ColumnSelection) -> Any:
         """One Arrow table."""
         table = self.format.read(self.path, selection).rename_columns(list(selection.names))
@@ -43,7 +48,7 @@ class TableFile:
 
     def blocks(self, selection: ColumnSelection, rows: int) -> Iterator[Any]:
         """Arrow tables of `rows` rows, the last one shorter, with only a few in memory at any time."""
-        batches = self.format.batches(self.path, selection, rows)
+        batches = self.format.batches(self.path, selection, rows, **self.part)
         yield from regroup((batch.rename_columns(list(selection.names)) for batch in batches), rows)
         self._check_unchanged()
 
@@ -69,6 +74,8 @@ class Frame:
     """A pandas frame, or any object with Arrow's stream protocol (a polars frame, an Arrow table)."""
 
     where = "The data frame"
+    has_types = True
+    n_bytes = 0  # beside those that it takes already
 
     def __init__(self, frame: Any):
         import pyarrow as pa

@@ -8,6 +8,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from joblib import Parallel, delayed, effective_n_jobs
+
 from newfound.experiments.baselines import BASELINES
 from newfound.experiments.experiment import Experiment, run_experiment
 from newfound.experiments.presets import Changes, by_name
@@ -41,8 +43,14 @@ def check_settings(experiment: Experiment, record: Record, changes: Changes, fol
 
 
 def compute(to_do: list[Experiment], folder: Path, changes: Changes, jobs: int, tell: Tell) -> None:
-    """Compute and save; `tell` hears of each experiment when it is saved. Ctrl-C loses only those under way."""
-    results = _in_turn(to_do, folder, changes) if jobs == 1 else _in_parallel(to_do, folder, changes, jobs)
+    """Compute and save; `tell` hears of each experiment when it is saved. Ctrl-C loses only those under way.
+
+    In a `joblib.parallel_config`, such as of backend="dask", joblib computes them, wherever that is.
+    """
+    if jobs > 1:
+        results = _in_parallel(to_do, folder, changes, jobs)
+    else:
+        results = (_by_joblib if effective_n_jobs() > 1 else _in_turn)(to_do, folder, changes)
     for experiment, record in results:
         tell(experiment, record)
 
@@ -50,6 +58,18 @@ def compute(to_do: list[Experiment], folder: Path, changes: Changes, jobs: int, 
 def _in_turn(to_do: list[Experiment], folder: Path, changes: Changes) -> Iterator[tuple[Experiment, Record]]:
     for experiment in to_do:
         yield _compute_one((experiment, folder, changes))
+
+
+def _by_joblib(to_do: list[Experiment], folder: Path, changes: Changes) -> Iterator[tuple[Experiment, Record]]:
+    """Computed anywhere, saved here: workers need not see this disk."""
+    tasks = (delayed(_computed)(experiment, changes) for experiment in to_do)
+    for experiment, record, arrays in Parallel(return_as="generator_unordered")(tasks):
+        save_record(folder, experiment, record, arrays)
+        yield experiment, record
+
+
+def _computed(experiment: Experiment, changes: Changes) -> tuple[Experiment, Record, Any]:
+    return experiment, *run_experiment(experiment, changes)
 
 
 def _in_parallel(

@@ -12,13 +12,16 @@ from newfound.preprocessing.checks import (
 )
 from newfound.preprocessing.reach import Reach, about_cells, about_reach
 from newfound.preprocessing.scaling import Blocks, Preprocessing, Scaling, decide, is_binary
+from newfound.preprocessing.statistics import Moments, SumOverRows
 from newfound.preprocessing.wild import about_wild
 
 __all__ = [
     "Blocks",
+    "Moments",
     "Preprocessing",
     "Reach",
     "Scaling",
+    "SumOverRows",
     "about_cells",
     "about_reach",
     "about_wild",

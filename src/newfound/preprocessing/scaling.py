@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from newfound.preprocessing.statistics import BLOCK_ROWS, ColumnStatistics, only_zeros_and_ones
+from newfound.preprocessing.statistics import BLOCK_ROWS, ColumnStatistics, SumOverRows, only_zeros_and_ones
 
 Blocks = tuple[tuple[str, tuple[int, ...]], ...]  # feature type ("numeric", "binary", "categorical") and its columns
 
@@ -88,11 +88,15 @@ def decide(
     *,
     unit_interval: bool = False,
     is_image: bool = False,
+    of_all: SumOverRows | None = None,
 ) -> Preprocessing:
-    """Choose the columns that vary enough, and their scaling; a likelihood may need them in the unit interval."""
+    """Choose the columns that vary enough, and their scaling; a likelihood may need them in the unit interval.
+
+    Where X is a sample, `of_all` sums over the rows that it was drawn from.
+    """
     is_bytes = X.dtype == np.uint8
     per_unit = 1 / 255 if is_bytes else 1.0  # the grey values of an image are read as 0..1
-    columns = ColumnStatistics.of(X, per_unit)
+    columns = ColumnStatistics.of(X, per_unit, of_all)
     if unit_interval and standardize != "min-max":
         _check_unit_interval(columns)
         standardize = False

@@ -1,6 +1,7 @@
 """What each column of X holds, in numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +21,12 @@ class ColumnStatistics(NamedTuple):
     fences: np.ndarray  # (2, columns): a cell outside is a wild one
 
     @classmethod
-    def of(cls, X: np.ndarray, per_unit: float = 1.0) -> "ColumnStatistics":
+    def of(cls, X: np.ndarray, per_unit: float = 1.0, of_all: "SumOverRows | None" = None) -> "ColumnStatistics":
+        """Of the rows of X; or, where these are a sample, of all rows, over which `of_all` sums."""
         low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
         fences = _drawn_in(fences_of(X), X, low, high)
+        if of_all is not None:
+            return cls._of_all(X, per_unit, fences, of_all)
         low, high = np.clip(low, *fences), np.clip(high, *fences)
         width = np.where(high > low, high - low, 1.0)  # squares of 1e200 would overflow
         n, mean = _moment(X, fences, low, width, 0.0)
@@ -32,8 +36,54 @@ class ColumnStatistics(NamedTuple):
         mean = low + width * mean
         return cls(per_unit * mean, per_unit * std, per_unit * low, per_unit * high, fences)
 
+    @classmethod
+    def _of_all(cls, X: np.ndarray, per_unit: float, fences: np.ndarray, of_all: "SumOverRows") -> "ColumnStatistics":
+        """In one pass: cells are summed relative to the sample's, so that no digit is lost."""
+        sample = cls.of(X)
+        unit = np.where(sample.std > 0, sample.std, 1.0)
+        n, mean, squares, low, high = of_all(partial(Moments.of, fences=fences, centre=sample.mean, unit=unit))
+        mean = mean / n
+        std = np.where(low == high, 0.0, unit * np.sqrt(np.maximum(squares / n - mean**2, 0.0)))
+        low, high = (np.clip(end, *fences) for end in (low, high))
+        mean = sample.mean + unit * mean
+        return cls(per_unit * mean, per_unit * std, per_unit * low, per_unit * high, fences)
+
     def take(self, columns: np.ndarray) -> "ColumnStatistics":
         return ColumnStatistics(*(of[..., columns] for of in self))
+
+
+class Moments(NamedTuple):
+    """What blocks of rows add up to: of each column n, Σa and Σa² over cells that are not wild, and both ends.
+
+    a = (cell − centre) / unit
+    """
+
+    n: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, fences: np.ndarray, centre: np.ndarray, unit: np.ndarray) -> "Moments":
+        parts = [cls._of_block(block, fences, centre, unit) for block in blocks_of_rows(X)]
+        return reduce(Moments.__add__, parts)
+
+    @classmethod
+    def _of_block(cls, X: np.ndarray, fences: np.ndarray, centre: np.ndarray, unit: np.ndarray) -> "Moments":
+        a = np.subtract(X, centre, dtype=float) / unit
+        is_wild = (fences[0] > X) | (fences[1] < X)
+        a[is_wild] = 0.0
+        n = len(X) - is_wild.sum(axis=0)
+        return cls(n, a.sum(axis=0), (a * a).sum(axis=0), X.min(axis=0).astype(float), X.max(axis=0).astype(float))
+
+    def __add__(self, other: "Moments") -> "Moments":  # type: ignore[override]
+        """Of the rows of both."""
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return Moments(self.n + other.n, self.first + other.first, self.second + other.second, low, high)
+
+
+SumOverRows = Callable[[Callable[[np.ndarray], Moments]], Moments]  # from what is said of a block to that of all rows
 
 
 def fences_of(X: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from newfound.report.content import Calibration, ClassContent, Disagreement, Examples, LatentMap, ReportContent
 from newfound.runs.columnar import Columns
+from newfound.runs.derived import all_rows_of
 from newfound.runs.folder import Run
 from newfound.runs.predictions import surest_disagreements
 from newfound.runs.scoring import evaluate_run
@@ -45,6 +46,7 @@ def _classes(run: Run, table: Columns, stored: Columns) -> list[ClassContent]:
     position = _positions(stored)
     descriptions = {description.name: description for description in run.descriptions}
     unsure = table["discovered_class"][~table["is_sure"].astype(bool)]
+    all_rows = all_rows_of(run.description)
 
     def positions(rows: np.ndarray) -> np.ndarray:
         return np.array([position[int(row)] for row in rows if row >= 0], dtype=int)
@@ -53,7 +55,7 @@ def _classes(run: Run, table: Columns, stored: Columns) -> list[ClassContent]:
         ClassContent(
             **vars(summary),
             anchor=f"class-{i}",
-            n_unsure=int((unsure == summary.name).sum()),
+            n_unsure=all_rows.n_unsure(summary.components) if all_rows else int((unsure == summary.name).sum()),
             most_confident=positions(stored["prototypes"][i]),
             lowest_confidence=positions(stored["lowest_confidence"][i]),
             generated=stored["generated"][i],

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from newfound.checked_json import checked
 from newfound.data import Schema
 from newfound.inference import normed
 from newfound.runs.act_log import LoggedAct, acts_file
+from newfound.runs.all_rows import AllRows
 from newfound.runs.class_descriptions import describe_rows, descriptions_json
-from newfound.runs.class_summaries import summarise_classes, to_json
+from newfound.runs.class_summaries import ClassSummary, summarise_classes, to_json
 from newfound.runs.columnar import Columns, csv_bytes, parquet_bytes, tensor_bytes
 from newfound.runs.discovered import discovered_columns, summarise_discovery
 from newfound.runs.examples import choose_examples
@@ -53,9 +55,10 @@ def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dic
     """The files by name, `run.json` last. Whatever else follows from the classes is one more line here."""
     table = table_of_rows(model, rows)
     differ = disagreements(table)
-    classes = to_json(summarise_classes(model.fitted_.classes, table, model.evidence_))
+    all_rows = all_rows_of(description)
+    classes = to_json(class_summaries(model, table, all_rows))
     described = describe_rows(model, rows.X, Schema.from_json(description["schema"]).columns, table)
-    about = description | describe_answer(model, table)
+    about = description | describe_answer(model, table, all_rows)
     return {
         "predictions.parquet": parquet_bytes(table),
         "predictions.csv": csv_bytes(table),
@@ -74,14 +77,29 @@ def table_of_rows(model: Any, rows: StoredRows) -> Columns:
     return answers | discovered_columns(model)
 
 
-def describe_answer(model: Any, table: Columns) -> dict[str, Any]:
+def all_rows_of(description: dict[str, Any]) -> AllRows | None:
+    """The counts over all rows, where a run holds a sample of them."""
+    stored = description.get("all_rows")
+    return None if stored is None else AllRows.from_json(checked(stored, AllRows, "counts of all rows"))
+
+
+def class_summaries(model: Any, table: Columns, all_rows: AllRows | None) -> list[ClassSummary]:
+    classes = model.fitted_.classes
+    summaries = summarise_classes(classes, table, model.evidence_)
+    return summaries if all_rows is None else [all_rows.in_summary(one, classes) for one in summaries]
+
+
+def describe_answer(model: Any, table: Columns, all_rows: AllRows | None = None) -> dict[str, Any]:
     """The part of `run.json` that depends on what the classes are now."""
+    found, n_disagreements = summarise_discovery(model, table), int(disagreements(table).sum())
+    if all_rows is not None:
+        found, n_disagreements = all_rows.in_discovered(found), all_rows.n_disagreements(model.fitted_.classes)
     return {
         "n_new": model.n_new_,
         "n_new_range": model.n_new_range_,
         "selection": _about_selection(model),
-        "discovery": summarise_discovery(model, table).to_json(),
-        "n_disagreements": int(disagreements(table).sum()),
+        "discovery": found.to_json(),
+        "n_disagreements": n_disagreements,
         "calibration": validation_calibration(model, table),
     }
 

@@ -12,6 +12,7 @@
     history.parquet      every term of the objective over time
     examples.safetensors the rows that the report shows, and the latent map
     descriptions.json    what each class is: what sets it apart, a rule, hints, a name to suggest
+    all_rows.parquet     of a source too large to be held: the answer of every row; all else is of a sample of them
     rows.parquet         the rows that were fitted on, so that an act does not need the source again
     own.parquet          the user's own columns, or of CSV the lines as they were written; missing where there are none
     acts.jsonl           what a person decided about the classes, act by act; missing where nothing was

@@ -10,15 +10,17 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from newfound.classes import AS_USUAL, Classes, Decision
-from newfound.data import own_rows
+from newfound.data import Schema, own_rows, read_batches
+from newfound.data.table_sources import TableFile
 from newfound.errors import DataError
 from newfound.files import make_folders, sweep, written_whole
+from newfound.predictor import Predictor
 from newfound.runs.columnar import Columns, csv_bytes, table_bytes
 from newfound.runs.folder import Run
 from newfound.runs.listener import ignore
 from newfound.runs.manifest import MANIFEST
 from newfound.runs.outputs import check_file_out
-from newfound.runs.predictions import ROWS_AT_A_TIME, Counted, predict_batches
+from newfound.runs.predictions import Counted, answer_batch, block_rows, predict_batches
 from newfound.wording import did_you_mean
 
 ANSWER = ("class", "probability", "p_new", "is_new")
@@ -76,7 +78,7 @@ def predict_file(
         tables = predict_batches(run, source, None, decision, features, counted[-1])
         return (answers(table, classes) for table in tables)
 
-    n_rows = _write(out, source, own, batches, wanted, progress)
+    n_rows = _write(out, source, own, batches, wanted, progress, block_rows(run.schema))
     for sentence in counted[-1].sentences():
         note(sentence)
     return n_rows
@@ -89,6 +91,7 @@ def _write(
     batches: Callable[[], Iterator[Columns]],
     wanted: Wanted,
     progress: Callable[[int], None],
+    rows: int,
 ) -> int:
     make_folders(out.absolute().parent)
     if not (out.absolute().parent / MANIFEST).is_file():  # a run's own waiting files are not for others to judge
@@ -97,10 +100,20 @@ def _write(
         with suppress(OutOfStepError), written_whole(out) as file:
             return _write_records(file, own, batches(), wanted, progress)
     with written_whole(out) as file:
-        n_rows = _write_tables(file, out.suffix.lower(), _beside(own, batches(), wanted), progress)
+        n_rows = write_tables(file, out.suffix.lower(), _beside(own, batches(), wanted, rows), progress)
         if n_rows is None:
             raise DataError(f"{source!r} holds no rows, so there is nothing to predict. Give a file with rows.")
     return n_rows
+
+
+def answered_tables(
+    table: TableFile, predictor: Predictor, schema: Schema, decision: Decision, wanted: Wanted
+) -> Iterator[Any]:
+    """Arrow tables of the wanted columns of an opened file, some rows at a time."""
+    rows = block_rows(schema)
+    batches = (answer_batch(predictor, batch, decision) for batch in read_batches(table, schema, rows))
+    classes = predictor.fitted_.classes
+    return _beside(table, (answers(batch, classes) for batch in batches), wanted, rows)
 
 
 def answers(table: Columns, classes: Classes) -> Columns:
@@ -181,14 +194,14 @@ def _write_lines(file: BinaryIO, lines: Any, rows: Any) -> int:
     return len(lines)
 
 
-def _beside(own: Any, batches: Iterator[Columns], wanted: Wanted) -> Iterator[Any]:
-    """Arrow tables of the wanted columns, the user's own first."""
+def _beside(own: Any, batches: Iterator[Columns], wanted: Wanted, rows: int) -> Iterator[Any]:
+    """Arrow tables of the wanted columns, the user's own first; both are read so many rows at a time."""
     import pyarrow as pa
 
     own_names = ["row_id"] if own is None else own.names
     names = _wanted_names(own_names, wanted)
     carried = [name for name in names if name in own_names]
-    blocks = None if own is None or not carried else own_rows.own_blocks(own, carried, ROWS_AT_A_TIME)
+    blocks = None if own is None or not carried else own_rows.own_blocks(own, carried, rows)
     for said in batches:
         table = pa.table({"row_id": said["row_id"]}) if blocks is None else next(blocks)
         table = beside_own(table, {name: said[name] for name in said if name != "row_id"}, own_names)
@@ -233,7 +246,7 @@ def free_name(name: str, taken: Sequence[str]) -> str:
     return next(free for i in range(1, len(taken) + 2) if (free := name if i == 1 else f"{name}_{i}") not in taken)
 
 
-def _write_tables(file: BinaryIO, suffix: str, tables: Iterator[Any], progress: Callable[[int], None]) -> int | None:
+def write_tables(file: BinaryIO, suffix: str, tables: Iterator[Any], progress: Callable[[int], None]) -> int | None:
     """How many rows were written; None where there was no table."""
     import pyarrow.csv
     import pyarrow.parquet as pq

@@ -26,7 +26,9 @@ MANIFEST = "manifest.json"
 LOCK = ".lock"  # of whoever changes a run
 PATIENCE = 60  # seconds to wait for another command
 MOST_BYTES = 16 * 2**20  # of a manifest
-FOR_PEOPLE = ("labelled.csv", "labelled.parquet", "predictions.csv", "disagreements.csv", "report.html")  # never read
+FOR_PEOPLE = (  # never read
+    *("labelled.csv", "labelled.parquet", "predictions.csv", "disagreements.csv", "report.html", "all_rows.parquet"),
+)
 MAY_BE_MISSING = ("acts.jsonl",)  # who moves it away goes back to the classes as fitted
 
 
@@ -112,7 +114,7 @@ def _is_own(folder: Path, name: str, manifest: Manifest) -> bool:
 
 
 def _sum_of(path: Path) -> Sum:
-    return Sum.of(path.read_bytes())
+    return Sum.of_file(path)
 
 
 def read_checked(folder: Path, name: str) -> bytes:

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace as replaced
+from functools import reduce
 from pathlib import Path
 from signal import SIGTERM
 from tempfile import gettempdir
@@ -17,7 +18,9 @@ from newfound.data import Dataset
 from newfound.errors import DataError
 from newfound.interrupts import HeldBack, Terminated, held_back
 from newfound.labels import UNLABELLED, Labels
+from newfound.preprocessing import Moments, SumOverRows
 from newfound.progress import step_bar
+from newfound.runs.all_rows import AllRows, answer_all
 from newfound.runs.folder import Run
 from newfound.runs.listener import SILENT, Listener
 from newfound.runs.making import made_whole
@@ -57,7 +60,10 @@ def fit_run(
         if resumed is not None:
             checkpoints = latest(resumed / CHECKPOINT, checkpoint_every) or checkpoints
         write_options(building, options)
-        return estimator._fit(dataset.X, labels, dataset.groups if uses_groups else None, checkpoints=checkpoints)
+        groups = dataset.groups if uses_groups else None
+        return estimator._fit(
+            dataset.X, labels, groups, checkpoints=checkpoints, of_all=_sum_over_all(dataset, listener)
+        )
 
     return run_of(fit, dataset, out, origin, observed, replace, with_audit, listener, finish, resumed=resumed)
 
@@ -82,14 +88,43 @@ def run_of(
             with _told_how_to_go_on(building, out, listener), signals.let_through():
                 estimator = _with_notes(lambda: fit(labels, building), listener)
             with _kept_elsewhere(estimator, building, out):
-                run = fill_run(building, estimator, dataset, origin, observed, listener)
+                all_rows = _all_rows(building, estimator, dataset, observed, listener, signals)
+                run = fill_run(building, estimator, dataset, origin, observed, listener, all_rows)
                 add(building, estimator)
                 if with_audit and not signals.waiting:
-                    _audit(building, estimator, dataset, labels.observed(), listener, signals)
+                    _audit(building, estimator, dataset, labels.observed(), listener, signals, all_rows)
                 finish(run)
         if signals.waiting:
             listener.note(f"Interrupted while saving; the run {str(out)!r} was saved first.")
     return Run(out, run.description)
+
+
+def _sum_over_all(dataset: Dataset, listener: Listener) -> SumOverRows | None:
+    """Where the data set is a sample: how to sum over all rows, in one pass."""
+    population = dataset.population
+    if population is None:
+        return None
+
+    def of_all(of_block: Callable[[Any], Moments]) -> Moments:
+        listener.stage(f"reading all {population.n_rows:,} rows for the scale of each column")
+        return reduce(Moments.__add__, (of_block(batch.X) for batch in population.batches(dataset.schema)))
+
+    return of_all
+
+
+def _all_rows(
+    folder: Path, estimator: Any, dataset: Dataset, observed: Labels | None, listener: Listener, signals: HeldBack
+) -> AllRows | None:
+    """What is said of every row, where the data set is a sample; None where it is not, or a person could not wait."""
+    if dataset.population is None:
+        return None
+    try:
+        with signals.let_through():
+            return answer_all(folder, estimator, dataset, tells_labels=observed is None, progress=listener.stage)
+    except (KeyboardInterrupt, Terminated) as stop:
+        listener.note("Interrupted: not every row is answered, and all counts are of the sample. The fit is kept.")
+        signals.waiting += [SIGTERM] * isinstance(stop, Terminated)
+        return None
 
 
 @contextmanager
@@ -153,7 +188,13 @@ def _with_notes(fit: Callable[[], Any], listener: Listener) -> Any:
 
 
 def _audit(
-    folder: Path, estimator: Any, dataset: Dataset, labels: Labels, listener: Listener, signals: HeldBack
+    folder: Path,
+    estimator: Any,
+    dataset: Dataset,
+    labels: Labels,
+    listener: Listener,
+    signals: HeldBack,
+    all_rows: AllRows | None,
 ) -> None:
     """Nothing where there is nothing to ask, or where a missing label is said to mean nothing."""
     if not labels.n_labelled or not labels.n_unlabelled or estimator.pu_weight == 0:
@@ -166,7 +207,7 @@ def _audit(
         listener.note("The audit was interrupted and is left out; the fit is kept.")
         signals.waiting += [SIGTERM] * isinstance(stop, Terminated)
         return
-    write_audit(folder, audit)
+    write_audit(folder, audit if all_rows is None else all_rows.in_audit(audit, estimator.fitted_.classes))
 
 
 def audit_of(estimator: Any, dataset: Dataset, labels: Labels) -> Audit:

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from newfound.classes import AS_USUAL, Classes, Decision
-from newfound.data import Dataset, Schema, read_batches, read_dataset, streams
+from newfound.data import Dataset, Schema, is_table_folder, read_batches, read_dataset, rows_at_a_time, streams
 from newfound.data.preprocessing_log import about_missing, add_counts
 from newfound.data.schema import Column
 from newfound.evaluation import posterior_entropy
+from newfound.predictor import Predictor
 from newfound.preprocessing import Preprocessing, Reach, about_cells
 from newfound.runs.columnar import Columns
 from newfound.runs.folder import Run
@@ -90,16 +91,25 @@ def predict_batches(
     `counted` has then seen all rows: cells that were missing and filled, and cells unlike those of the fit.
     """
     model = run.predictor
-    classes = model.fitted_.classes
-    decision.check(classes)
+    decision.check(model.fitted_.classes)
     for batch in _batches(source, run.schema, label, features):
         if counted is not None and len(batch.X):
             counted.take(batch, model.fitted_.preprocessing)
-        probabilities = model.component_probabilities(batch.X)
-        yield answer_table(classes, probabilities, batch.row_ids, batch.labels.names, decision=decision)
+        yield answer_batch(model, batch, decision)
+
+
+def answer_batch(model: Predictor, batch: Dataset, decision: Decision = AS_USUAL) -> Columns:
+    """What is said of some rows."""
+    probabilities = model.component_probabilities(batch.X)
+    return answer_table(model.fitted_.classes, probabilities, batch.row_ids, batch.labels.names, decision=decision)
+
+
+def block_rows(schema: Schema) -> int:
+    """How many rows of a file are read at a time."""
+    return min(ROWS_AT_A_TIME, rows_at_a_time(len(schema.feature_names)))
 
 
 def _batches(source: str, schema: Schema, label: str | None, features: str | None) -> Iterable[Dataset]:
-    if schema.kind == "table" and Path(source).is_file() and streams(Path(source)):
-        return read_batches(Path(source), schema, rows=ROWS_AT_A_TIME, label=label, features=features)
+    if schema.kind == "table" and ((Path(source).is_file() and streams(source)) or is_table_folder(source)):
+        return read_batches(source, schema, rows=block_rows(schema), label=label, features=features)
     return [read_dataset(source, label, schema=schema, features=features)]

@@ -24,7 +24,7 @@ UNFINISHED, FORMER = ".unfinished-", ".former-"
 CHECKPOINT = "checkpoint"  # folder
 OWN_NAMES = re.compile(
     r"(run|classes|audit|changes|descriptions|manifest)\.json|(predictions|labelled|disagreements)\.csv|report\.html|"
-    r"(predictions|labelled|history|rows|own)\.parquet|examples\.safetensors|acts\.jsonl|\.lock|"
+    r"(predictions|labelled|history|rows|own|all_rows)\.parquet|examples\.safetensors|acts\.jsonl|\.lock|"
     r"model/(model\.json|weights-[0-9a-f]{16}\.safetensors)|"
     r"checkpoint/(fit\.json|discovery-[0-9a-f]{16}\.safetensors|training-\d+-[0-9a-f]{16}\.safetensors)"
 )

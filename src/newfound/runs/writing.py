@@ -13,6 +13,7 @@ from newfound.data import Dataset
 from newfound.interrupts import held_back
 from newfound.labels import Labels
 from newfound.preprocessing import about_wild
+from newfound.runs.all_rows import AllRows
 from newfound.runs.columnar import parquet_bytes
 from newfound.runs.derived import write_derived
 from newfound.runs.folder import AUDIT, FORMAT, MODEL, Run, being_made
@@ -60,9 +61,15 @@ def write_run(
 
 
 def fill_run(
-    folder: Path, model: Any, dataset: Dataset, origin: Origin, observed: Labels | None, listener: Listener
+    folder: Path,
+    model: Any,
+    dataset: Dataset,
+    origin: Origin,
+    observed: Labels | None,
+    listener: Listener,
+    all_rows: AllRows | None = None,
 ) -> Run:
-    """Every file of a run, in an empty folder."""
+    """Every file of a run, in an empty folder; `all_rows` are counts where the data set is a sample."""
     listener.stage("predicting")
     rows = rows_of_fit(model, dataset, observed)
     put_files(folder, row_files(rows))
@@ -71,7 +78,10 @@ def fill_run(
     listener.stage("laying out the latent map")
     positions = latent_map(model, dataset.X)
     listener.stage("describing the classes")
-    write_derived(folder, model, rows, positions, _describe(model, dataset, rows) | asdict(origin))
+    about = _describe(model, dataset, rows) | asdict(origin)
+    if all_rows is not None:
+        about |= {"n_rows": all_rows.n_rows, "n_labelled": all_rows.n_labelled, "all_rows": all_rows.to_json()}
+    write_derived(folder, model, rows, positions, about)
     return being_made(folder)
 
 
