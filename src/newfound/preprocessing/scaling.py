@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from newfound.preprocessing.statistics import BLOCK_ROWS, ColumnStatistics, only_zeros_and_ones
+from newfound.preprocessing.statistics import BLOCK_ROWS, ColumnStatistics, blocks_of_rows, only_zeros_and_ones
 
 Blocks = tuple[tuple[str, tuple[int, ...]], ...]  # feature type ("numeric", "binary", "categorical") and its columns
 
@@ -60,8 +60,11 @@ class Preprocessing:
 
     def n_wild(self, X: np.ndarray) -> np.ndarray:
         """How many cells of each kept column are outside its fences."""
-        kept = np.compress(self.is_kept, X, axis=1)
-        return ((kept < self.fences[0]) | (kept > self.fences[1])).sum(axis=0)
+        n_wild = np.zeros(self.fences.shape[1], int)
+        for block in blocks_of_rows(X):
+            kept = np.compress(self.is_kept, block, axis=1)
+            n_wild += ((kept < self.fences[0]) | (kept > self.fences[1])).sum(axis=0)
+        return n_wild
 
     def restore(self, x: np.ndarray) -> np.ndarray:
         """Rows of the user's columns from rows of the model's."""
