@@ -2,8 +2,8 @@
 
     NEWFOUND_DATA=... python benchmarks/run.py [--keep]
 
-"Before" is the last commit before classes were discovered and before NumPy predicted (BEFORE); its source is
-unpacked beside this one. Both run in turn, each measurement in a process of its own, on the same machine and with the
+"Before" is the last commit before classes were discovered and before NumPy predicted (BEFORE); its source is unpacked
+into a temporary folder. Both run in turn, each measurement in a process of its own, on the same machine and with the
 same libraries. Ratios are of CPU seconds (of the process and its children), which other work on the machine changes
 least; a limit in seconds is of the clock. About thirteen minutes on two idle cores. Every piece is saved when it is
 finished, and `--keep` goes on where a run stopped.

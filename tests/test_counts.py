@@ -30,7 +30,7 @@ from newfound.training.steps import Hyperparameters, compiled_train_chunk, init_
 
 pytestmark = pytest.mark.usefixtures("optimised")
 
-WAS = {"loss": 155.7, "all": 0.966, "known": 0.970}
+WAS = {"loss": 159.3, "all": 0.966, "known": 0.970}
 INPUTS, LATENT, N_KNOWN, N_COMPONENTS, STEPS = 444, 5, 5, 45, 4
 
 
@@ -141,10 +141,10 @@ def test_predictions_copy_no_table():
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
 def test_rows_are_copied_once_to_be_fitted_and_bytes_never(dtype):
-    X = (40 * np.random.default_rng(0).standard_normal((20_000, 50)) + 128).clip(0, 255).astype(dtype)
+    X = (40 * np.random.default_rng(0).standard_normal((200_000, 10)) + 128).clip(0, 255).astype(dtype)
     parameters = GMDGM().get_params(deep=False) | {"config": Config()}
-    once = 0 if dtype == "u1" else 4 * X.size
-    assert peak_bytes(lambda: prepared_rows(X, parameters)) < once + 0.5 * 8 * X.size
+    once = 0 if dtype == "u1" else 4 * X.size  # in single precision
+    assert peak_bytes(lambda: prepared_rows(X, parameters)) < once + 0.3 * 4 * X.size
 
 
 def test_restarts_that_agree_need_no_program_to_select(caplog):

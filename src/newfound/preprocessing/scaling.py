@@ -11,7 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from newfound.preprocessing.statistics import BLOCK_ROWS, ColumnStatistics, SumOverRows, only_zeros_and_ones
+from newfound.preprocessing.statistics import (
+    BLOCK_ROWS,
+    ColumnStatistics,
+    SumOverRows,
+    blocks_of_rows,
+    only_zeros_and_ones,
+)
 
 Blocks = tuple[tuple[str, tuple[int, ...]], ...]  # feature type ("numeric", "binary", "categorical") and its columns
 
@@ -65,8 +71,11 @@ class Preprocessing:
 
     def n_wild(self, X: np.ndarray) -> np.ndarray:
         """How many cells of each kept column are outside its fences."""
-        kept = self.kept(X)
-        return ((kept < self.fences[0]) | (kept > self.fences[1])).sum(axis=0)
+        n_wild = np.zeros(self.fences.shape[1], int)
+        for block in blocks_of_rows(X):
+            kept = self.kept(block)
+            n_wild += ((kept < self.fences[0]) | (kept > self.fences[1])).sum(axis=0)
+        return n_wild
 
     def restore(self, x: np.ndarray) -> np.ndarray:
         """Rows of the user's columns from rows of the model's."""
