@@ -93,11 +93,7 @@ def fit_model(
     Where X is a sample, columns are scaled by all rows that it was drawn from: `of_all` sums over these.
     """
     p = Parameters(**parameters)
-    check_feature_types(p.feature_types, X.shape[1])
-    check_image_shape(p.image_shape, X.shape[1])
-    check_number(labels, p.n_new)
-    by_elbo = p.config.optimisation.early_stopping or p.n_init > 1
-    check_validation(labels, p.validation_fraction, chooses_by_elbo=by_elbo)
+    _check(X, labels, p)
     likelihood = _likelihood(X, p)
     preprocessing = _preprocessing(X, likelihood, p, of_all)
     rng = check_random_state(p.random_state)
@@ -132,6 +128,14 @@ def fit_model(
         method=None if found is None else found.method,
         discovery=found,
     )
+
+
+def _check(X: np.ndarray, labels: Labels, p: Parameters) -> None:
+    check_feature_types(p.feature_types, X.shape[1])
+    check_image_shape(p.image_shape, X.shape[1])
+    check_number(labels, p.n_new)
+    by_elbo = p.config.optimisation.early_stopping or p.n_init > 1
+    check_validation(labels, p.validation_fraction, chooses_by_elbo=by_elbo)
 
 
 def _training_data(

@@ -1,7 +1,8 @@
 """`newfound predict` and `newfound evaluate`: a run on other rows."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -58,31 +59,50 @@ def predict(
     Example: `newfound predict run/ more.csv --out labelled.csv --abstain 0.9`
     """
     from newfound.classes import Decision
-    from newfound.runs import Wanted, open_run, predict_file
-    from newfound.runs.on_cluster import predict_on_cluster
+    from newfound.runs import Wanted
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "reading") as show:
-        opened = open_run(run)
-        decision = Decision(abstain, known_only, new_threshold)
         chosen = [name.strip() for names in columns or [] for name in names.split(",")]
-        wanted = Wanted(only_new, chosen, for_spreadsheets)
-        told: dict[str, Any] = {"progress": lambda n: show(f"{n:,} rows"), "decision": decision, "wanted": wanted}
-        if dask is not None:
-            _refuse_features(features)
-            n_rows = predict_on_cluster(opened, source, out, dask, timeout=dask_timeout, replace=replace, **told)
-        else:
-            note = listener_on(console).note
-            n_rows = predict_file(opened, source, out, features=features, replace=replace, note=note, **told)
+        told: dict[str, Any] = {
+            "progress": lambda n: show(f"{n:,} rows"),
+            "decision": Decision(abstain, known_only, new_threshold),
+            "wanted": Wanted(only_new, chosen, for_spreadsheets),
+            "replace": replace,
+        }
+        at = None if dask is None else Cluster(dask, dask_timeout)
+        n_rows = _predict(run, source, out, features, at, listener_on(console).note, told)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})
     else:
         console.print(f"wrote {n_rows:,} rows to {out}", markup=False, soft_wrap=True)
 
 
-def _refuse_features(features: str | None) -> None:
+class Cluster(NamedTuple):
+    """A Dask scheduler that is running already, and how many seconds to wait for it."""
+
+    address: str
+    timeout: float
+
+
+def _predict(
+    run: Path,
+    source: str,
+    out: Path,
+    features: str | None,
+    cluster: Cluster | None,
+    note: Callable[[str], None],
+    told: dict[str, Any],
+) -> int:
+    """Here, or by the workers of a cluster."""
+    from newfound.runs import open_run, predict_file
+    from newfound.runs.on_cluster import predict_on_cluster
+
+    if cluster is None:
+        return predict_file(open_run(run), source, out, features=features, note=note, **told)
     if features is not None:
         raise ValueError("--features and --dask do not go together. Put the numbers into columns of the table.")
+    return predict_on_cluster(open_run(run), source, out, cluster.address, timeout=cluster.timeout, **told)
 
 
 def evaluate(
