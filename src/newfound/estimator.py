@@ -99,7 +99,11 @@ class DeepGenerativeClassifier(
         refuse_unknown(unknown)
         refuse_fork()
         source = source_of(X, y, sample_rows)
-        return self._fit(X, y, groups) if source is None else self._fit_sample(source, groups, sample_rows)
+        if source is not None:
+            return self._fit_sample(source, groups, sample_rows)
+        self._fit(X, y, groups)
+        self.__dict__.pop("sample_indices_", None)  # of an earlier fit
+        return self
 
     def _fit_sample(self, source: Any, groups: Any, sample_rows: int | None) -> Self:
         """Of a `RowSource`."""

@@ -18,7 +18,6 @@ LAZY = (str, PathLike, np.memmap)
 ROWS_LOOKED_AT = 1_000  # to see whether they are where the rows of the fit were
 NEEDS_NAMES = "predict_frame needs a model that was fitted on a data frame, whose columns it then finds by their names."
 
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -27,13 +26,13 @@ def in_blocks(method: Method) -> Method:
 
     @wraps(method)
     def answer(self: Any, X: Any, **options: Any) -> Any:
-        if not isinstance(X, LAZY) and type(X).__module__.partition(".")[0] not in ("dask", "pyarrow"):
+        if not isinstance(X, LAZY) and _library(X) not in ("dask", "pyarrow"):
             return method(self, X, **options)
-        from newfound.distributed import is_dask, predicted_lazily
+        from newfound.distributed import predicted_lazily
         from newfound.row_sources import blocks_of, is_streamed
 
         check_fitted(self)
-        if is_dask(X):
+        if _library(X) == "dask":
             return predicted_lazily(self._for_workers(), method.__name__, X, options)
         if not is_streamed(X):
             return method(self, X, **options)
@@ -41,6 +40,10 @@ def in_blocks(method: Method) -> Method:
         return np.concatenate([method(self, block, **options) for block in blocks])
 
     return cast(Method, answer)
+
+
+def _library(X: Any) -> str:
+    return type(X).__module__.partition(".")[0]
 
 
 class PredictsRows(FittedAttributes):
@@ -60,7 +63,6 @@ class PredictsRows(FittedAttributes):
         decision.check(self._classes)
         return self._classes.named(self._classes.answer(self.predict_component_proba(X), decision))
 
-    @in_blocks
     def predict_frame(
         self, frame: Any, *, abstain: float | None = None, known_only: bool = False, new_threshold: float | None = None
     ) -> Any:
@@ -73,6 +75,10 @@ class PredictsRows(FittedAttributes):
         if not hasattr(self, "feature_names_in_"):
             raise ValueError(NEEDS_NAMES)
         decision = Decision(abstain, known_only, new_threshold)
+        if _library(frame) == "dask":
+            from newfound.distributed import predicted_lazily
+
+            return predicted_lazily(self._for_workers(), "predict_frame", frame, decision._asdict())
         decision.check(self._classes)
         of_components = self.predict_component_proba(select_columns(frame, self.feature_names_in_.tolist()))
         return with_columns(frame, answer_columns(self._classes, self._classes.answer(of_components, decision)))
