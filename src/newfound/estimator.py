@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from newfound.acts import ClassActs
@@ -24,7 +24,7 @@ from newfound.models import MODELS
 from newfound.parameters import OneOf, check_parameters, made_with
 from newfound.prediction import PredictsRows
 from newfound.predictor import Predictor
-from newfound.preprocessing import as_rows, check_finite, check_groups, check_numeric, check_shape, refuse_unknown
+from newfound.preprocessing import checks
 from newfound.processes import refuse_fork
 from newfound.storage import load_fitted, save_fitted
 
@@ -96,7 +96,7 @@ class DeepGenerativeClassifier(
         """
         from newfound.distributed import source_of
 
-        refuse_unknown(unknown)
+        checks.refuse_unknown(unknown)
         refuse_fork()
         source = source_of(X, y, sample_rows)
         if source is not None:
@@ -107,18 +107,12 @@ class DeepGenerativeClassifier(
 
     def _fit_sample(self, source: Any, groups: Any, sample_rows: int | None) -> Self:
         """Of a `RowSource`."""
-        from newfound.row_sources import check_sample_rows, sum_over_rows
+        from newfound.row_sources import draw_sample
 
-        if groups is not None:
-            raise ValueError("groups are for rows in memory. Leave them out, or give X as an array or a frame.")
-        check_sample_rows(sample_rows)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        sample = source.sample(sample_rows, seed)
-        names = list(sample.X.column_names) if hasattr(sample.X, "column_names") else None
-        is_all = len(sample.numbers) == sample.n_rows
-        fitted = self._fit(sample.X, sample.y, of_all=None if is_all else sum_over_rows(source, names))
+        sample, of_all = draw_sample(source, groups, sample_rows, self.random_state)
+        self._fit(sample.X, sample.y, of_all=of_all)
         self.sample_indices_ = sample.numbers
-        return fitted
+        return self
 
     def _fit(self, X: Any, y: Any, groups: Any = None, **beside: Any) -> Self:
         """With checkpoints, where `beside` holds them."""
@@ -130,7 +124,7 @@ class DeepGenerativeClassifier(
         attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
         X, labels = attempt._read(X, y)
         names = getattr(attempt, "feature_names_in_", None)
-        groups = None if groups is None else check_groups(groups, len(X))
+        groups = None if groups is None else checks.check_groups(groups, len(X))
         parameters = self.get_params(deep=False) | {"config": self.config or Config()}
         attempt.fitted_ = fit_model(self.model, X, labels, parameters, names, groups, **beside)
         self.__dict__ = attempt.__dict__
@@ -206,28 +200,22 @@ class DeepGenerativeClassifier(
     def _read_rows(self, X: Any, *, reset: bool = False) -> np.ndarray:
         """By scikit-learn's checks; of an array in which these would find nothing, only the numbers are checked."""
         if not reset and self._is_ordinary(X):
-            X = as_rows(X)
-            check_finite(X, None)
+            X = checks.as_rows(X)
+            checks.check_finite(X, None)
             return X
-        check_shape(X)
-        check_numeric(X)
+        checks.check_shape(X)
+        checks.check_numeric(X)
         X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
-        check_finite(X, getattr(self, "feature_names_in_", None))
+        checks.check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 
     def _for_workers(self) -> Predictor:
         return Predictor(self.fitted_)._for_workers()
 
     def _is_ordinary(self, X: Any) -> bool:
-        """Whether X is a plain array of numbers, with rows and the columns of fit, where columns have no names."""
-        return (
-            type(X) is np.ndarray
-            and X.dtype.kind in "fiub"
-            and X.ndim == 2
-            and len(X) > 0
-            and X.shape[1] == getattr(self, "n_features_in_", None)
-            and not hasattr(self, "feature_names_in_")
-        )
+        """Whether X is a plain array of numbers with the columns of fit, where columns have no names."""
+        n_columns = getattr(self, "n_features_in_", None)
+        return checks.is_plain_matrix(X) and X.shape[1] == n_columns and not hasattr(self, "feature_names_in_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

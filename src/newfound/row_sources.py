@@ -22,7 +22,7 @@ from newfound.data.table_sources import check_column
 from newfound.frames import is_frame, select_columns, values_of
 from newfound.labels import Labels
 from newfound.parameters import Number
-from newfound.preprocessing import Moments, as_rows, check_finite, check_numeric
+from newfound.preprocessing import Moments, SumOverRows, as_rows, check_finite, check_numeric
 from newfound.wording import quoted_list
 
 LEAST_SAMPLE = 100
@@ -115,6 +115,21 @@ def check_sample_rows(sample_rows: Any) -> None:
         )
 
 
+def draw_sample(
+    source: RowSource, groups: Any, sample_rows: int | None, random_state: Any
+) -> tuple[SampledRows, SumOverRows | None]:
+    """What a fit sees of the rows, and how it sums over the others, where there are any."""
+    from sklearn.utils import check_random_state
+
+    if groups is not None:
+        raise ValueError("groups are for rows in memory. Leave them out, or give X as an array or a frame.")
+    check_sample_rows(sample_rows)
+    sample = source.sample(sample_rows, int(check_random_state(random_state).randint(2**31 - 1)))
+    names = list(sample.X.column_names) if hasattr(sample.X, "column_names") else None
+    is_all = len(sample.numbers) == sample.n_rows
+    return sample, None if is_all else sum_over_rows(source, names)
+
+
 def is_streamed(X: Any) -> bool:
     """Whether X is read a block at a time: a path, a PyArrow dataset, an array that is mapped from disk."""
     is_dataset = type(X).__module__.startswith("pyarrow.") and hasattr(X, "get_fragments")
@@ -167,7 +182,7 @@ def matrix_of(block: Any, names: Sequence[str] | None) -> np.ndarray:
     return rows
 
 
-def sum_over_rows(source: RowSource, names: Sequence[str] | None) -> Callable[[Callable], Moments]:
+def sum_over_rows(source: RowSource, names: Sequence[str] | None) -> SumOverRows:
     """As `preprocessing` asks for it: of blocks as matrices."""
     return lambda of_block: source.sum_over(partial(_of_matrix, of_block=of_block, names=names))
 

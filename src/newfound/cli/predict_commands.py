@@ -63,25 +63,27 @@ def predict(
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "reading") as show:
-        chosen = [name.strip() for names in columns or [] for name in names.split(",")]
         told: dict[str, Any] = {
             "progress": lambda n: show(f"{n:,} rows"),
             "decision": Decision(abstain, known_only, new_threshold),
-            "wanted": Wanted(only_new, chosen, for_spreadsheets),
+            "wanted": Wanted(only_new, _names(columns), for_spreadsheets),
             "replace": replace,
         }
-        at = None if dask is None else Cluster(dask, dask_timeout)
-        n_rows = _predict(run, source, out, features, at, listener_on(console).note, told)
+        n_rows = _predict(run, source, out, features, Cluster(dask, dask_timeout), listener_on(console).note, told)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})
     else:
         console.print(f"wrote {n_rows:,} rows to {out}", markup=False, soft_wrap=True)
 
 
-class Cluster(NamedTuple):
-    """A Dask scheduler that is running already, and how many seconds to wait for it."""
+def _names(columns: list[str] | None) -> list[str]:
+    return [name.strip() for names in columns or [] for name in names.split(",")]
 
-    address: str
+
+class Cluster(NamedTuple):
+    """A Dask scheduler that is running already, if one is to be asked, and how many seconds to wait for it."""
+
+    address: str | None
     timeout: float
 
 
@@ -90,7 +92,7 @@ def _predict(
     source: str,
     out: Path,
     features: str | None,
-    cluster: Cluster | None,
+    cluster: Cluster,
     note: Callable[[str], None],
     told: dict[str, Any],
 ) -> int:
@@ -98,7 +100,7 @@ def _predict(
     from newfound.runs import open_run, predict_file
     from newfound.runs.on_cluster import predict_on_cluster
 
-    if cluster is None:
+    if cluster.address is None:
         return predict_file(open_run(run), source, out, features=features, note=note, **told)
     if features is not None:
         raise ValueError("--features and --dask do not go together. Put the numbers into columns of the table.")

@@ -8,6 +8,7 @@ from newfound.preprocessing.checks import (
     check_image_shape,
     check_numeric,
     check_shape,
+    is_plain_matrix,
     refuse_unknown,
 )
 from newfound.preprocessing.reach import Reach, about_cells, about_reach
@@ -34,5 +35,6 @@ __all__ = [
     "check_shape",
     "decide",
     "is_binary",
+    "is_plain_matrix",
     "refuse_unknown",
 ]

@@ -64,6 +64,11 @@ def check_groups(groups: Any, n_rows: int) -> np.ndarray:
     return np.unique(values if values.dtype.kind in "iub" else values.astype(str), return_inverse=True)[1]
 
 
+def is_plain_matrix(X: Any) -> bool:
+    """Whether X is an array of numbers with rows, in which other checks would find nothing."""
+    return type(X) is np.ndarray and X.dtype.kind in "fiub" and X.ndim == 2 and len(X) > 0
+
+
 def as_rows(X: np.ndarray) -> np.ndarray:
     """An array of numbers in a dtype that models read, uint8 or floating; itself where it is of one."""
     return X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64)
