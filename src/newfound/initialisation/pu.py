@@ -22,6 +22,7 @@ from newfound.config import Initialisation
 from newfound.graph import Graph, propagate
 from newfound.labels import UNLABELLED
 
+FEW_LABELS = 10  # of a class: so many count as much for labels of any class as for its own
 PREDICT_ROWS = 65_536  # at a time: to call a hundred trees takes long, however few the rows
 
 
@@ -129,14 +130,17 @@ def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float) -> 
     """c_y, the share of each class's rows that have a label: how dense labels are around its labelled rows.
 
     Labels of any class count: where known classes are mixed, those of one alone are thin, c_y would be too low for all
-    of them, and rows of a new class nearby would look known. Where labels are few, which rows have one is chance; so
-    the mean around all rows is taken in as a prior, each as probably labelled as the density says. Where a class is
-    mixed with new ones, both are too low, never too high: the side on which a known row stays known.
+    of them, and rows of a new class nearby would look known. A class of few labels leans on its own alone, which is too
+    low rather than too high: the side on which a known row stays known. Which rows have one of few labels is chance; so
+    the mean around all rows is taken in as a prior, each as probably labelled as the density says.
     """
-    is_labelled, of_any = labels != UNLABELLED, density.sum(axis=1)
-    counts = np.bincount(labels[is_labelled], minlength=density.shape[1])
-    around_labels = np.bincount(labels[is_labelled], of_any[is_labelled], minlength=density.shape[1])
-    around_rows = of_any @ density / np.maximum(density.sum(axis=0), 1e-12)
+    is_labelled, n_known = labels != UNLABELLED, density.shape[1]
+    codes, of_any = labels[is_labelled], density.sum(axis=1, keepdims=True)
+    counts = np.bincount(codes, minlength=n_known)
+    trust = counts / (counts + FEW_LABELS)
+    around = trust * of_any + (1 - trust) * density  # of each row, were it of each class
+    around_labels = np.bincount(codes, around[is_labelled, codes], minlength=n_known)
+    around_rows = (around * density).sum(axis=0) / np.maximum(density.sum(axis=0), 1e-12)
     frequencies = (around_labels + prior * around_rows) / (counts + prior)
     return np.maximum(frequencies, np.maximum(counts, 1) / len(labels))  # the average: as if all rows were of the class
 
