@@ -6,7 +6,6 @@ there to score by, and no feature: give `--ignore truth`.
 """
 
 import argparse
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -58,18 +57,12 @@ def main() -> None:
     parser.add_argument("--rows-a-group", type=int, default=100_000)
     parser.add_argument("--labels", type=float, default=0.001, help="Share of the rows of a known class with a label.")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--different", type=int, default=0, help="So many files are drawn, the others are copies of them."
-    )
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     written = i = n_rows = 0
     while written < options.gigabytes * 1e9:
         path = options.folder / f"part-{i:05d}.parquet"
-        if options.different and i >= options.different:
-            shutil.copyfile(options.folder / f"part-{i % options.different:05d}.parquet", path)
-        else:
-            write_file(path, np.random.default_rng((options.seed, i)), options)
+        write_file(path, np.random.default_rng((options.seed, i)), options)
         written += path.stat().st_size
         n_rows += options.rows_a_file
         i += 1
