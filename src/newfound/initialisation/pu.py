@@ -22,7 +22,8 @@ from newfound.config import Initialisation
 from newfound.graph import Graph, propagate
 from newfound.labels import UNLABELLED
 
-FEW_LABELS = 10  # of a class: so many count as much for labels of any class as for its own
+FEW_LABELS = 10  # of a class: with so many or fewer, its own alone tell how dense labels are around it
+ENOUGH_LABELS = 30  # of a class: with so many or more, labels of any class do
 PREDICT_ROWS = 65_536  # at a time: to call a hundred trees takes long, however few the rows
 
 
@@ -137,7 +138,7 @@ def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float) -> 
     is_labelled, n_known = labels != UNLABELLED, density.shape[1]
     codes, of_any = labels[is_labelled], density.sum(axis=1, keepdims=True)
     counts = np.bincount(codes, minlength=n_known)
-    trust = counts / (counts + FEW_LABELS)
+    trust = np.clip((counts - FEW_LABELS) / (ENOUGH_LABELS - FEW_LABELS), 0, 1)
     around = trust * of_any + (1 - trust) * density  # of each row, were it of each class
     around_labels = np.bincount(codes, around[is_labelled, codes], minlength=n_known)
     around_rows = (around * density).sum(axis=0) / np.maximum(density.sum(axis=0), 1e-12)
