@@ -229,9 +229,8 @@ class Config:
         try:
             return cls(**{part: kind.from_json(stored[part]) for part, kind in PARTS.items()})
         except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(
-                f"The stored configuration is of another newfound ({shortened(str(error), 200)}). Fit again."
-            ) from None
+            reason = shortened(repr(str(error))[1:-1], 200)  # which may name anything, also what cannot be printed
+            raise ValueError(f"The stored configuration is of another newfound ({reason}). Fit again.") from None
 
     def replace(self, **changes: Any) -> "Config":
         """With some settings changed, whichever part they belong to."""

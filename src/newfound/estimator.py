@@ -205,7 +205,10 @@ class DeepGenerativeClassifier(
             return X
         checks.check_shape(X)
         checks.check_numeric(X)
-        X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
+        try:
+            X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
+        except OverflowError:
+            raise ValueError("X holds a whole number beyond 1.8e308, too large to compute with. Correct it.") from None
         checks.check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 

@@ -153,6 +153,8 @@ def _name(value: Any) -> int | str | bool | None:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own missing values
         return None
     if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError(f"The label {value[:50]!r} holds a NUL character, which is no text. Remove it.")
         text = value.strip()
         return None if text in MISSING or text == str(UNLABELLED) else text
     if isinstance(value, bool):

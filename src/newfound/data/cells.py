@@ -145,7 +145,7 @@ def raise_unsupported_type(name: str, arrow_type: Any) -> NoReturn:
 
 def finite(values: np.ndarray, dtype: Any = np.float32) -> np.ndarray:
     """A copy in single precision, or in another one; NaN for what is missing or out of its range."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # a NaN may be of the kind that raises a flag
         cast = values.astype(dtype)
     cast[~np.isfinite(cast)] = np.nan
     return cast

@@ -100,7 +100,9 @@ def _block(run: Sequence[Column]) -> Column:
 
 
 def _medians(values: np.ndarray) -> tuple[float, ...]:
-    present = values[np.isfinite(values).any(axis=1)]
-    if len(present) == 0:
-        return (0.0,) * values.shape[1]
-    return tuple(np.nan_to_num(np.nanmedian(present, axis=0)).tolist())
+    """Of each column; 0 of one without a number."""
+    has_numbers = np.isfinite(values).any(axis=0)
+    medians = np.zeros(values.shape[1])
+    if has_numbers.any():
+        medians[has_numbers] = np.nanmedian(values[:, has_numbers], axis=0)
+    return tuple(medians.tolist())

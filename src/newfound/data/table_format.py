@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from newfound.errors import DataError
 from newfound.wording import shortened
 
@@ -63,7 +65,18 @@ class TableFormat(ABC):
 def validated(table: Any) -> Any:
     """A table or batch whose every offset and index was looked at: what a file says of its buffers may be wrong."""
     table.validate(full=True)
+    for field in table.schema:
+        _check_time_zone(field.type)
     return without_views(table)
+
+
+def _check_time_zone(arrow_type: Any) -> None:
+    """Arrow looks a time zone up when it is first needed, which may be far from here."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_timestamp(arrow_type) and arrow_type.tz is not None:
+        pc.local_timestamp(pa.scalar(0, pa.int64()).cast(arrow_type))
 
 
 def without_views(table: Any) -> Any:
@@ -71,9 +84,19 @@ def without_views(table: Any) -> Any:
     import pyarrow as pa
 
     plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    if not any(field.type in plain for field in table.schema):
-        return table
-    return table.cast(pa.schema([field.with_type(plain.get(field.type, field.type)) for field in table.schema]))
+    for i, field in enumerate(table.schema):
+        if field.type in plain:
+            table = table.set_column(i, field.name, _rewritten(table.column(i), plain[field.type]))
+    return table
+
+
+def _rewritten(cells: Any, plain_type: Any) -> Any:
+    """The cells in another type. A missing view may point anywhere, nobody looked at it, and a cast would follow."""
+    import pyarrow as pa
+
+    is_present = np.asarray(cells.is_valid())
+    position = pa.array(np.cumsum(is_present) - 1, mask=~is_present)
+    return cells.drop_null().cast(plain_type).take(position)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import numpy as np
 
 from newfound.frames import column_values, is_frame, text_columns
 from newfound.parameters import Number
-from newfound.wording import and_list
+from newfound.wording import and_list, shortened
 
 
 def check_shape(X: Any) -> None:
@@ -118,7 +118,8 @@ def check_image_shape(shape: Any, n_columns: int) -> None:
         return
     is_shape = isinstance(shape, (tuple, list)) and len(shape) in (2, 3)
     if not is_shape or not all(Number(1, whole=True).accepts(length) for length in shape):
-        raise ValueError(f"image_shape must be (height, width) or (height, width, channels), or None; got {shape!r}.")
+        got = shortened(repr(shape), 100)
+        raise ValueError(f"image_shape must be (height, width) or (height, width, channels), or None; got {got}.")
     if math.prod(shape) != n_columns:
         raise ValueError(
             f"image_shape = {tuple(shape)} makes {math.prod(shape)} pixels, but X has {n_columns} columns. "

@@ -124,12 +124,12 @@ def _moment(
     n, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     has_fences = bool(np.isfinite(fences).any())
     for block in blocks_of_rows(X):
-        apart = (np.subtract(block, low, dtype=float) / width - around) ** power
+        apart = np.subtract(block, low, dtype=float) / width - around
         if has_fences and (is_wild := (block < fences[0]) | (block > fences[1])).any():
             apart[is_wild] = 0.0
             n -= is_wild.sum(axis=0)
         n += len(block)
-        total += apart.sum(axis=0)
+        total += (apart**power).sum(axis=0)
     return n, total
 
 
