@@ -18,7 +18,7 @@ from newfound.files import written_whole
 from newfound.inference import normed
 from newfound.labels import UNLABELLED
 from newfound.runs.class_summaries import ClassSummary
-from newfound.runs.columnar import Columns, as_arrow
+from newfound.runs.columnar import Columns, as_arrow, parquet_writer
 from newfound.runs.discovered import Discovered
 
 ALL_ROWS = "all_rows.parquet"
@@ -123,11 +123,9 @@ class _Writer:
         return self
 
     def write(self, columns: Columns) -> None:
-        import pyarrow.parquet as pq
-
         table = as_arrow(columns)
         if self.writer is None:
-            self.writer = pq.ParquetWriter(self.file, table.schema, write_page_checksum=True)
+            self.writer = parquet_writer(self.file, table.schema)
         self.writer.write_table(table)
 
     def __exit__(self, *_: object) -> None:

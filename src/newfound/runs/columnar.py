@@ -1,12 +1,13 @@
 """Named columns and arrays as files: Parquet, CSV, safetensors. None of them can run code."""
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 Columns = dict[str, np.ndarray]
 
@@ -33,6 +34,15 @@ def table_bytes(table: "pa.Table", compression: str = "snappy") -> bytes:
     content = io.BytesIO()
     pq.write_table(table, content, compression=compression, write_page_checksum=True)
     return content.getvalue()
+
+
+def parquet_writer(file: BinaryIO, schema: "pa.Schema") -> "pq.ParquetWriter":
+    """Writes tables of this schema. Only text repeats itself: a dictionary of numbers takes most of the time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text = [field.name for field in schema if not (pa.types.is_primitive(field.type) or pa.types.is_nested(field.type))]
+    return pq.ParquetWriter(file, schema, use_dictionary=text, write_page_checksum=True)
 
 
 def csv_bytes(columns: Columns) -> bytes:

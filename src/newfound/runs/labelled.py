@@ -15,7 +15,7 @@ from newfound.data.table_sources import TableFile
 from newfound.errors import DataError
 from newfound.files import make_folders, sweep, written_whole
 from newfound.predictor import Predictor
-from newfound.runs.columnar import Columns, csv_bytes, table_bytes
+from newfound.runs.columnar import Columns, csv_bytes, parquet_writer, table_bytes
 from newfound.runs.folder import Run
 from newfound.runs.listener import ignore
 from newfound.runs.manifest import MANIFEST
@@ -249,14 +249,13 @@ def free_name(name: str, taken: Sequence[str]) -> str:
 def write_tables(file: BinaryIO, suffix: str, tables: Iterator[Any], progress: Callable[[int], None]) -> int | None:
     """How many rows were written; None where there was no table."""
     import pyarrow.csv
-    import pyarrow.parquet as pq
 
     writer: Any = None
     n_rows = 0
     try:
         for table in tables:
             table = _flat(table) if suffix == ".csv" else table
-            writer = writer or (pyarrow.csv.CSVWriter if suffix == ".csv" else pq.ParquetWriter)(file, table.schema)
+            writer = writer or (pyarrow.csv.CSVWriter if suffix == ".csv" else parquet_writer)(file, table.schema)
             writer.write_table(table)
             n_rows += table.num_rows
             progress(n_rows)
