@@ -22,8 +22,8 @@ from newfound.config import Initialisation
 from newfound.graph import Graph, propagate
 from newfound.labels import UNLABELLED
 
-FEW_LABELS = 10  # of a class: with so many or fewer, its own alone tell how dense labels are around it
-ENOUGH_LABELS = 30  # of a class: with so many or more, labels of any class do
+FEW_LABELS = 100  # in all: with so many or fewer, only those of a class itself tell how dense labels are around it
+ENOUGH_LABELS = 200  # in all: with so many or more, labels of any class do
 PREDICT_ROWS = 65_536  # at a time: to call a hundred trees takes long, however few the rows
 
 
@@ -131,14 +131,15 @@ def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float) -> 
     """c_y, the share of each class's rows that have a label: how dense labels are around its labelled rows.
 
     Labels of any class count: where known classes are mixed, those of one alone are thin, c_y would be too low for all
-    of them, and rows of a new class nearby would look known. A class of few labels leans on its own alone, which is too
-    low rather than too high: the side on which a known row stays known. Which rows have one of few labels is chance; so
-    the mean around all rows is taken in as a prior, each as probably labelled as the density says.
+    of them, and rows of a new class nearby would look known. Where labels are few in all, only those of the class itself
+    count, which is too low rather than too high: the side on which a known row stays known. Which rows of a class have
+    one of few labels is chance; so the mean around all rows is taken in as a prior, each as probably labelled as the
+    density says.
     """
     is_labelled, n_known = labels != UNLABELLED, density.shape[1]
     codes, of_any = labels[is_labelled], density.sum(axis=1, keepdims=True)
     counts = np.bincount(codes, minlength=n_known)
-    trust = np.clip((counts - FEW_LABELS) / (ENOUGH_LABELS - FEW_LABELS), 0, 1)
+    trust = np.clip((len(codes) - FEW_LABELS) / (ENOUGH_LABELS - FEW_LABELS), 0, 1)
     around = trust * of_any + (1 - trust) * density  # of each row, were it of each class
     around_labels = np.bincount(codes, around[is_labelled, codes], minlength=n_known)
     around_rows = (around * density).sum(axis=0) / np.maximum(density.sum(axis=0), 1e-12)
