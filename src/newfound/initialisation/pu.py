@@ -131,10 +131,10 @@ def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float) -> 
     """c_y, the share of each class's rows that have a label: how dense labels are around its labelled rows.
 
     Labels of any class count: where known classes are mixed, those of one alone are thin, c_y would be too low for all
-    of them, and rows of a new class nearby would look known. Where labels are few in all, only those of the class itself
-    count, which is too low rather than too high: the side on which a known row stays known. Which rows of a class have
-    one of few labels is chance; so the mean around all rows is taken in as a prior, each as probably labelled as the
-    density says.
+    of them, and rows of a new class nearby would look known. Where labels are few in all, only those of the class
+    itself count, which is too low rather than too high: the side on which a known row stays known. Which rows of a
+    class have one of few labels is chance; so the mean around all rows is taken in as a prior, each as probably
+    labelled as the density says.
     """
     is_labelled, n_known = labels != UNLABELLED, density.shape[1]
     codes, of_any = labels[is_labelled], density.sum(axis=1, keepdims=True)
