@@ -174,6 +174,15 @@ def test_label_frequency_is_the_density_around_labelled_rows_if_labels_are_many(
     np.testing.assert_allclose(label_frequencies(density, labels, prior=30), [0.25, 0.1], rtol=1e-6)
 
 
+@pytest.mark.parametrize(("n_labels", "expected"), [(50, 0.1), (100, 0.1), (150, 0.2), (200, 0.3), (400, 0.3)])
+def test_labels_of_any_class_count_for_a_label_frequency_where_there_are_enough(n_labels, expected):
+    n_rows = 10 * n_labels
+    labels = np.full(n_rows, UNLABELLED)
+    labels[:n_labels] = np.arange(n_labels) % 2
+    density = np.tile([0.1, 0.2], (n_rows, 1))  # two classes that are mixed everywhere
+    assert label_frequencies(density, labels, prior=0)[0] == pytest.approx(expected)
+
+
 def test_base_models_are_weighed_by_what_each_adds_to_the_others():
     targets = np.repeat([0, 1, 2], 200)
     knows_0, knows_1, knows_nothing = (np.full((600, 3), 1 / 3) for _ in range(3))
