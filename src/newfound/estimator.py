@@ -203,12 +203,9 @@ class DeepGenerativeClassifier(
             X = checks.as_rows(X)
             checks.check_finite(X, None)
             return X
-        checks.check_shape(X)
-        checks.check_numeric(X)
-        try:
+        checks.check_readable(X)
+        with checks.overflow_told():
             X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
-        except OverflowError:
-            raise ValueError("X holds a whole number beyond 1.8e308, too large to compute with. Correct it.") from None
         checks.check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 

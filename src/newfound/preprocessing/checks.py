@@ -1,6 +1,8 @@
 """What X must be, each refusal with its remedy."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,21 @@ import numpy as np
 from newfound.frames import column_values, is_frame, text_columns
 from newfound.parameters import Number
 from newfound.wording import and_list, shortened
+
+
+def check_readable(X: Any) -> None:
+    """Refuse what is no matrix, or no matrix of numbers."""
+    check_shape(X)
+    check_numeric(X)
+
+
+@contextmanager
+def overflow_told() -> Iterator[None]:
+    """Say in a sentence that a whole number is beyond what a float can hold."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError("X holds a whole number beyond 1.8e308, too large to compute with. Correct it.") from None
 
 
 def check_shape(X: Any) -> None:
