@@ -10,6 +10,7 @@ import importlib
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from newfound.estimator import GMDGM
@@ -36,10 +37,10 @@ def timed(function: Callable[..., Any], seconds: dict[str, float], name: str) ->
 
 
 def main() -> None:
-    module = importlib.import_module("newfound.discovery.discover")
     seconds: dict[str, float] = defaultdict(float)
-    for name in PARTS:
-        setattr(module, name, timed(getattr(module, name), seconds, name))
+    for module in map(importlib.import_module, ("newfound.discovery.discover", "newfound.fitting")):
+        for name in filter(partial(hasattr, module), PARTS):
+            setattr(module, name, timed(getattr(module, name), seconds, name))
     task = make_task("mnist", "half-hidden", 0)
     began = time.perf_counter()
     model = GMDGM(image_shape=(28, 28), random_state=0).fit(task.X, task.labels)
