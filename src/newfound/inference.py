@@ -13,8 +13,9 @@ import numpy as np
 
 from newfound.models import Architecture
 from newfound.preprocessing import Preprocessing
+from newfound.threads import in_threads
 
-BLOCK_BYTES = 2**21  # of the widest layer of a block of rows: near what a core's caches hold, and enough for BLAS
+BLOCK_BYTES = 2**20  # of the widest layer of a block of rows: what a core's own cache holds, and enough for BLAS
 FEW_ROWS = 64  # so many cost no more in double precision, in which no digit depends on the order of the rows
 NEGLIGIBLE = 1e-10  # a component less probable than this moves no mean of z that single precision can tell
 
@@ -192,7 +193,8 @@ class Inference:
             return function(self._doubled, self._scaled(X).astype(float)).astype(np.float32)
         if len(X) <= size:
             return function(self.posterior, self._scaled(X))
-        return np.concatenate([function(self.posterior, self._scaled(X[i : i + size])) for i in range(0, len(X), size)])
+        blocks = [X[i : i + size] for i in range(0, len(X), size)]
+        return np.concatenate(in_threads(lambda block: function(self.posterior, self._scaled(block)), blocks))
 
     @cached_property
     def _doubled(self) -> Posterior:

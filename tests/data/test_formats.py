@@ -47,6 +47,16 @@ def test_a_round_trip_through_every_format(tmp_path, suffix):
         assert table.to_pydict() == {"species": ["cat", None, "dog"], " size ": [1.5, None, 3.0]}
 
 
+def test_a_row_group_as_large_as_the_file_is_read_a_few_pages_at_a_time(tmp_path):
+    columns, path = {f"x{i}": np.random.default_rng(i).random(200_000) for i in range(20)}, tmp_path / "t.parquet"
+    pq.write_table(pa.table(columns), path, data_page_size=2**16, use_dictionary=False)
+    assert pq.read_metadata(path).num_row_groups == 1
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in FORMATS[".parquet"].batches(path, ColumnSelection(list(columns)), 10_000):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < path.stat().st_size / 2
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_dataset_from_every_format(tmp_path, suffix):
     path = write(COLUMNS, tmp_path / f"t{suffix}")

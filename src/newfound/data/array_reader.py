@@ -161,7 +161,10 @@ def with_columns(dataset: Dataset, schema: Schema | None = None) -> Dataset:
     X = finite(dataset.X, precision(columns))
     if schema is not None:
         dataset = align(replace(dataset, X=X), schema)
-    filled = [column if column.feature_type == "categorical" else fill_missing(X, column) for column in columns]
+    filled = [
+        column if column.feature_type == "categorical" else fill_missing(X[:, column.positions[0]], column)
+        for column in columns
+    ]
     return replace(dataset, X=X, columns=filled, log=[*dataset.log, *preprocessing_log.about_missing(filled)])
 
 

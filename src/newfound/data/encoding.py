@@ -36,14 +36,14 @@ def _encode_numbers(X: np.ndarray, column: Column, table: Any, first_row: int) -
         values = numbers_among_text(words, column.name)
     else:
         values = (booleans if column.feature_type == "binary" else numbers)(cells, column.name, first_row)
-    X[:, column.positions[0]] = finite(values, X.dtype)
-    counted = fill_missing(X, column)
+    values = finite(values, X.dtype)
+    counted = fill_missing(values, column)  # before it goes where its cells are far apart
+    X[:, column.positions[0]] = values
     return replace(counted, n_missing=counted.n_missing - n_text, n_unknown=counted.n_unknown + n_text)
 
 
-def fill_missing(X: np.ndarray, column: Column) -> Column:
+def fill_missing(values: np.ndarray, column: Column) -> Column:
     """Fill NaN, and what is not 0 or 1 in a binary column, in place; the column with both counted."""
-    values = X[:, column.positions[0]]
     is_missing = np.isnan(values)
     is_binary = column.feature_type == "binary"
     is_unknown = ~is_missing & (values != 0) & (values != 1) if is_binary else np.zeros_like(is_missing)
@@ -61,15 +61,19 @@ def _encode_dates(X: np.ndarray, column: Column, table: Any, first_row: int) -> 
 def _encode_block(X: np.ndarray, column: Column, table: Any, first_row: int) -> Column:
     if not column.sources:
         return _fill_rows(X, column, list_values(table.column(column.name), column, first_row))
-    arrays = [finite(numbers(table.column(name), name, first_row)) for name in column.sources]
-    return _fill_rows(X, column, np.stack(arrays, axis=1))
+    values = np.empty((len(column.sources), table.num_rows), np.float32)
+    for cells, name in zip(values, column.sources, strict=True):
+        cells[:] = finite(numbers(table.column(name), name, first_row))
+    return _fill_rows(X, column, values.T)
 
 
 def _fill_rows(X: np.ndarray, column: Column, values: np.ndarray) -> Column:
     """Put values in their place, with the fill values where they are missing; cells are counted by their rows."""
+    here = X[:, column.positions[0] : column.positions[-1] + 1]
+    here[:] = values
     is_missing = np.isnan(values)
-    here = slice(column.positions[0], column.positions[-1] + 1)
-    X[:, here] = np.where(is_missing, np.asarray(column.fill_value, X.dtype), values)
+    if is_missing.any():
+        np.copyto(here, np.asarray(column.fill_value, X.dtype), where=is_missing)
     return replace(column, n_missing=int(is_missing.any(axis=1).sum()), n_unknown=0)
 
 

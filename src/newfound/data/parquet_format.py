@@ -8,6 +8,7 @@ from newfound.data.limits import check_memory
 from newfound.data.table_format import ColumnSelection, TableFormat, opened_by_arrow, validated
 
 CELL = 8  # bytes of a number
+PAGES_AT_A_TIME = 2**16  # bytes of each column; without a number, Arrow holds whole row groups, which may be the file
 
 
 class ParquetFormat(TableFormat):
@@ -36,7 +37,8 @@ class ParquetFormat(TableFormat):
         from pyarrow.parquet import ParquetFile
 
         with opened_by_arrow(path, self.name) as file:
-            table = ParquetFile(file, page_checksum_verification=True)
+            options = {"page_checksum_verification": True, "buffer_size": PAGES_AT_A_TIME, "pre_buffer": False}
+            table = ParquetFile(file, **options)
             written = selection.as_written(table.schema_arrow.names)
             groups = None if row_group is None else [row_group]
             yield from map(validated, table.iter_batches(batch_size=rows, row_groups=groups, columns=written))

@@ -21,6 +21,7 @@ from newfound.runs.listener import ignore
 from newfound.runs.manifest import MANIFEST
 from newfound.runs.outputs import check_file_out
 from newfound.runs.predictions import Counted, answer_batch, block_rows, predict_batches
+from newfound.threads import ahead
 from newfound.wording import did_you_mean
 
 ANSWER = ("class", "probability", "p_new", "is_new")
@@ -41,6 +42,12 @@ class Wanted(NamedTuple):
     def as_written(self) -> bool:
         """Whether the records of a CSV file can stay as they are."""
         return not self.columns and not self.for_spreadsheets
+
+    @property
+    def of_answer(self) -> list[str]:
+        """What is to be said of each row; the rest takes time. Whether it is new is told by its component."""
+        asked_for = [name for name in ON_REQUEST if any(column.startswith(PREFIX + name) for column in self.columns)]
+        return [*ANSWER, "component", *asked_for]
 
 
 ALL = Wanted()
@@ -75,7 +82,7 @@ def predict_file(
 
     def batches() -> Iterator[Columns]:
         counted.append(Counted())  # a file that cannot be read in step is read again
-        tables = predict_batches(run, source, None, decision, features, counted[-1])
+        tables = predict_batches(run, source, None, decision, features, counted[-1], wanted.of_answer)
         return (answers(table, classes) for table in tables)
 
     n_rows = _write(out, source, own, batches, wanted, progress, block_rows(run.schema))
@@ -111,7 +118,9 @@ def answered_tables(
 ) -> Iterator[Any]:
     """Arrow tables of the wanted columns of an opened file, some rows at a time."""
     rows = block_rows(schema)
-    batches = (answer_batch(predictor, batch, decision) for batch in read_batches(table, schema, rows))
+    batches = (
+        answer_batch(predictor, batch, decision, wanted.of_answer) for batch in read_batches(table, schema, rows)
+    )
     classes = predictor.fitted_.classes
     return _beside(table, (answers(batch, classes) for batch in batches), wanted, rows)
 
@@ -119,7 +128,8 @@ def answered_tables(
 def answers(table: Columns, classes: Classes) -> Columns:
     """What is said of each row, under the names that it has beside a user's columns."""
     is_new = classes.is_of_new_class[table["component"]]
-    said = {name: is_new if name == "is_new" else table[name] for name in (*ANSWER, *ON_REQUEST)}
+    said = table | {"is_new": is_new}
+    said = {name: said[name] for name in (*ANSWER, *ON_REQUEST) if name in said}
     return {"row_id": table["row_id"]} | {PREFIX + name: column for name, column in said.items()}
 
 
@@ -146,7 +156,7 @@ def _write_records(
     records, delimiter = own_rows.own_records(own)
     file.write(record_header(records.header, delimiter, own.names))
     n_read = n_written = 0
-    for said in batches:
+    for said in ahead(batches):
         lines = records.take(len(said["row_id"]))
         rows = said[PREFIX + "is_new"] if wanted.only_new else slice(None)
         n_read += len(said["row_id"])
@@ -203,7 +213,7 @@ def _beside(own: Any, batches: Iterator[Columns], wanted: Wanted, rows: int) -> 
     carried = [name for name in names if name in own_names]
     blocks = None if own is None or not carried else own_rows.own_blocks(own, carried, rows)
     for said in batches:
-        table = pa.table({"row_id": said["row_id"]}) if blocks is None else next(blocks)
+        table = pa.table({"row_id": said["row_id"].astype(str)}) if blocks is None else next(blocks)
         table = beside_own(table, {name: said[name] for name in said if name != "row_id"}, own_names)
         table = (
             table.filter(pa.array(said[PREFIX + "is_new"])).select(names) if wanted.only_new else table.select(names)
@@ -253,7 +263,7 @@ def write_tables(file: BinaryIO, suffix: str, tables: Iterator[Any], progress: C
     writer: Any = None
     n_rows = 0
     try:
-        for table in tables:
+        for table in ahead(tables):
             table = _flat(table) if suffix == ".csv" else table
             writer = writer or (pyarrow.csv.CSVWriter if suffix == ".csv" else parquet_writer)(file, table.schema)
             writer.write_table(table)

@@ -1,6 +1,6 @@
 """What a model says of each row, as a table: of the rows it was fitted on, or of a file of any size."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from newfound.predictor import Predictor
 from newfound.preprocessing import Preprocessing, Reach, about_cells
 from newfound.runs.columnar import Columns
 from newfound.runs.folder import Run
+from newfound.threads import ahead
 
 ROWS_AT_A_TIME = 32_768  # of a file that streams
 
@@ -47,24 +48,32 @@ def answer_table(
     row_ids: np.ndarray,
     observed: np.ndarray,
     truth: np.ndarray | None = None,
-    decision: Decision = AS_USUAL,
 ) -> Columns:
-    """A column for each thing that is said of a row. `observed` and `truth` are names, "" where there is none.
+    """A column for each thing that is said of a row, and its labels by the names that known classes have now.
 
-    So is the class where no answer is given; its probability is told all the same. Labels of known classes are told by
-    the names that these have now.
+    `observed` and `truth` are names, "" where there is none.
     """
-    answer = classes.answer(probabilities, decision)
-    table = {
-        "row_id": row_ids.astype(str),
-        "class": np.where(answer.is_given, classes.names.astype(str)[answer.position], ""),
-        "probability": answer.probability,
-        "p_new": answer.p_new,
-        "component": answer.component,
-        "entropy": posterior_entropy(probabilities),
-        "observed_label": classes.called_now(observed),
-    }
+    said = said_of(classes, probabilities)
+    table = {"row_id": row_ids.astype(str)} | said | {"observed_label": classes.called_now(observed)}
     return table if truth is None else table | {"true_class": classes.called_now(truth)}
+
+
+SAID = ("class", "probability", "p_new", "component", "entropy")
+
+
+def said_of(
+    classes: Classes, probabilities: np.ndarray, decision: Decision = AS_USUAL, wanted: Collection[str] = SAID
+) -> Columns:
+    """What is said of each row, as far as it is wanted. The class is "" where no answer is given."""
+    answer = classes.answer(probabilities, decision)
+    made: dict[str, Callable[[], np.ndarray]] = {
+        "class": lambda: np.where(answer.is_given, classes.names.astype(str)[answer.position], ""),
+        "probability": lambda: answer.probability,
+        "p_new": lambda: answer.p_new,
+        "component": lambda: answer.component,
+        "entropy": lambda: posterior_entropy(probabilities),
+    }
+    return {name: made[name]() for name in SAID if name in wanted}
 
 
 def disagreements(table: Columns) -> np.ndarray:
@@ -85,6 +94,7 @@ def predict_batches(
     decision: Decision = AS_USUAL,
     features: str | None = None,
     counted: Counted | None = None,
+    wanted: Collection[str] = (*SAID, "observed_label"),
 ) -> Iterator[Columns]:
     """Predictions for a file, some rows at a time where its format allows, so that memory stays flat.
 
@@ -92,16 +102,24 @@ def predict_batches(
     """
     model = run.predictor
     decision.check(model.fitted_.classes)
-    for batch in _batches(source, run.schema, label, features):
+    read = _counted(_batches(source, run.schema, label, features), counted, model.fitted_.preprocessing)
+    for batch in ahead(read):
+        yield answer_batch(model, batch, decision, wanted)
+
+
+def _counted(batches: Iterable[Dataset], counted: Counted | None, preprocessing: Preprocessing) -> Iterator[Dataset]:
+    for batch in batches:
         if counted is not None and len(batch.X):
-            counted.take(batch, model.fitted_.preprocessing)
-        yield answer_batch(model, batch, decision)
+            counted.take(batch, preprocessing)
+        yield batch
 
 
-def answer_batch(model: Predictor, batch: Dataset, decision: Decision = AS_USUAL) -> Columns:
-    """What is said of some rows."""
-    probabilities = model.component_probabilities(batch.X)
-    return answer_table(model.fitted_.classes, probabilities, batch.row_ids, batch.labels.names, decision=decision)
+def answer_batch(model: Predictor, batch: Dataset, decision: Decision, wanted: Collection[str]) -> Columns:
+    """What is said of some rows, beside their ids and, if wanted, their labels."""
+    classes = model.fitted_.classes
+    said = said_of(classes, model.component_probabilities(batch.X), decision, wanted)
+    observed = {"observed_label": classes.called_now(batch.labels.names)} if "observed_label" in wanted else {}
+    return {"row_id": batch.row_ids} | said | observed
 
 
 def block_rows(schema: Schema) -> int:
