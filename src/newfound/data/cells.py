@@ -165,8 +165,10 @@ def _as_floats(cells: Any, name: str) -> np.ndarray:
     if pa.types.is_duration(cells.type):
         cells = cells.cast(pa.duration("us"), safe=False).cast(pa.int64())
     try:
-        return np.asarray(cells.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+        cells = cells.cast(pa.float64(), safe=False)
     except pa.ArrowInvalid as error:
         raise DataError(
             f"Column {name!r} cannot be read as numbers ({error}). Correct it, or name it in `ignore` to drop it."
         ) from None
+    is_in_one_piece = isinstance(cells, pa.ChunkedArray) and cells.num_chunks == 1
+    return np.asarray(cells.chunk(0) if is_in_one_piece else cells)  # one piece is not copied

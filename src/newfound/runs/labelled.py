@@ -213,7 +213,11 @@ def _beside(own: Any, batches: Iterator[Columns], wanted: Wanted, rows: int) -> 
     carried = [name for name in names if name in own_names]
     blocks = None if own is None or not carried else own_rows.own_blocks(own, carried, rows)
     for said in batches:
-        table = pa.table({"row_id": said["row_id"].astype(str)}) if blocks is None else next(blocks)
+        table = None
+        if blocks is not None:
+            table = next(blocks)
+        elif carried:
+            table = pa.table({"row_id": said["row_id"].astype(str)})
         table = beside_own(table, {name: said[name] for name in said if name != "row_id"}, own_names)
         table = (
             table.filter(pa.array(said[PREFIX + "is_new"])).select(names) if wanted.only_new else table.select(names)
@@ -243,12 +247,15 @@ def _wanted_names(own: Sequence[str], wanted: Wanted) -> list[str]:
     return list(dict.fromkeys(wanted.columns)) or [*own, *answer]
 
 
-def beside_own(table: Any, said: Columns, taken: Sequence[str]) -> Any:
-    """The user's own columns, then the answer; a name that is taken gets a number."""
+def beside_own(table: Any | None, said: Columns, taken: Sequence[str]) -> Any:
+    """The user's own columns, if any are carried along, then the answer; a name that is taken gets a number."""
     import pyarrow as pa
 
-    for name, column in said.items():
-        table = table.append_column(free_name(name, taken), pa.array(column))
+    answer = {free_name(name, taken): pa.array(column) for name, column in said.items()}
+    if table is None:
+        return pa.table(answer)
+    for name, cells in answer.items():
+        table = table.append_column(name, cells)
     return table
 
 
