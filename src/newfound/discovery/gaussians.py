@@ -33,10 +33,10 @@ class Table(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """What all classes have in common."""
+    """What all classes have in common. In a column of several ν or κ, each stands for a prior of its own."""
 
-    nu: float
-    kappa: float
+    nu: float | np.ndarray
+    kappa: float | np.ndarray
     covariance: np.ndarray  # Σ₀
 
 
@@ -94,8 +94,8 @@ def statistics(table: Table, responsibilities: np.ndarray) -> Statistics:
 def scale_matrices(of: Statistics, prior: Prior) -> np.ndarray:
     """ν Σ₀ + scatter + κN/(κ + N) m mᵀ: of the inverse Wishart posterior of each class."""
     weight = prior.kappa * of.counts / (prior.kappa + of.counts)
-    between = weight[:, None, None] * of.means[:, :, None] * of.means[:, None, :]
-    return prior.nu * prior.covariance + of.scatter + between
+    between = weight[..., None, None] * of.means[:, :, None] * of.means[:, None, :]
+    return np.asarray(prior.nu)[..., None, None] * prior.covariance + of.scatter + between
 
 
 def covariances(of: Statistics, prior: Prior) -> np.ndarray:
@@ -106,23 +106,24 @@ def update_prior(of: Statistics, prior: Prior) -> Prior:
     """Σ₀ by a step of EM, Σ₀⁻¹ = mean over classes of E[Σ_y⁻¹]; then the best κ and ν of a few."""
     d = of.means.shape[1]
     prior = prior._replace(covariance=np.linalg.inv(np.linalg.inv(covariances(of, prior)).mean(axis=0)))
-    kappas = [prior._replace(kappa=kappa) for kappa in dict.fromkeys((prior.kappa, *PRECISIONS))]
-    prior = max(kappas, key=lambda p: log_marginal(of, p))
-    return max([prior, *(prior._replace(nu=d + 2 + s) for s in STRENGTHS)], key=lambda p: log_marginal(of, p))
+    kappas = np.array([prior.kappa, *PRECISIONS])
+    prior = prior._replace(kappa=kappas[log_marginal(of, prior._replace(kappa=kappas[:, None])).argmax()])
+    nus = np.array([prior.nu, *(d + 2 + strength for strength in STRENGTHS)])
+    return prior._replace(nu=nus[log_marginal(of, prior._replace(nu=nus[:, None])).argmax()])
 
 
 # ---- the bound -------------------------------------------------------------------------------------------------------
 
 
-def log_marginal(of: Statistics, prior: Prior) -> float:
-    """log p(rows of each class), with μ and Σ integrated out, summed over classes."""
-    d, nu, counts = of.means.shape[1], prior.nu, of.counts
+def log_marginal(of: Statistics, prior: Prior) -> np.ndarray:
+    """log p(rows of each class), with μ and Σ integrated out, summed over classes; of each prior, if there are more."""
+    d, nu, counts = of.means.shape[1], np.asarray(prior.nu), of.counts
     log_det = np.linalg.slogdet(scale_matrices(of, prior))[1]
-    log_det_prior = np.linalg.slogdet(nu * prior.covariance)[1]
-    gammas = _log_multigamma((nu + counts) / 2, d) - _log_multigamma(np.array([nu / 2]), d)
+    log_det_prior = np.linalg.slogdet(nu[..., None, None] * prior.covariance)[1]
+    gammas = _log_multigamma((nu + counts) / 2, d) - _log_multigamma(nu / 2, d)
     determinants = nu / 2 * log_det_prior - (nu + counts) / 2 * log_det
     means = d / 2 * np.log(prior.kappa / (prior.kappa + counts))
-    return float((gammas + determinants + means - counts * d / 2 * np.log(np.pi)).sum())
+    return (gammas + determinants + means - counts * d / 2 * np.log(np.pi)).sum(axis=-1)
 
 
 def evidence_bound(table: Table, responsibilities: np.ndarray, of: Statistics, prior: Prior) -> float:
@@ -147,7 +148,7 @@ def label_counts(table: Table, responsibilities: np.ndarray) -> tuple[np.ndarray
 def _log_multigamma(a: np.ndarray, d: int) -> np.ndarray:
     from scipy.special import gammaln
 
-    return gammaln(a[:, None] - np.arange(d) / 2).sum(axis=1) + d * (d - 1) / 4 * np.log(np.pi)
+    return gammaln(a[..., None] - np.arange(d) / 2).sum(axis=-1) + d * (d - 1) / 4 * np.log(np.pi)
 
 
 # ---- the E step ------------------------------------------------------------------------------------------------------
@@ -199,10 +200,11 @@ def iterate(table: Table, responsibilities: np.ndarray, prior: Prior, max_iter: 
         of = statistics(table, responsibilities)
         if i % 5 == 0:
             prior = update_prior(of, prior)
-        bound = evidence_bound(table, responsibilities, of, prior)
-        if i % 5 == 4 and bound - last < 5 * tol:
-            break
-        last = bound if i % 5 == 4 else last
+        if i % 5 == 4:
+            bound = evidence_bound(table, responsibilities, of, prior)
+            if bound - last < 5 * tol:
+                break
+            last = bound
         responsibilities = e_step(table, responsibilities, of, prior)
     of = statistics(table, responsibilities)
     return Fit(responsibilities, prior, evidence_bound(table, responsibilities, of, prior))

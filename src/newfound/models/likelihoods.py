@@ -10,7 +10,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Key
 
 from newfound.models.networks import zeros
@@ -74,6 +73,12 @@ class Bernoulli(Likelihood):
         return self.draw(self.mean(output), key)
 
 
+def log_normal(x: Row, mean: Row, sigma: Float[Array, "*d_x"]) -> Float[Array, ""]:
+    """log N(x | μ, diag σ²); JAX's own stands in a module that takes a tenth of a second to import."""
+    variance = jnp.square(sigma)
+    return -jnp.sum(jnp.log(2 * jnp.pi * variance) + jnp.square(x - mean) / variance) / 2
+
+
 class FixedGaussian(Likelihood):
     """p(x) = N(x | output, σ² I), σ given and never trained."""
 
@@ -89,7 +94,7 @@ class FixedGaussian(Likelihood):
         return x
 
     def log_prob(self, x: Row, output: Row) -> Float[Array, ""]:
-        return jnp.sum(norm.logpdf(x, output, jax.lax.stop_gradient(self.sigma)))
+        return log_normal(x, output, jax.lax.stop_gradient(self.sigma))
 
     def mean(self, output: Row) -> Row:
         return output
@@ -123,7 +128,7 @@ class LearnedGaussian(Likelihood):
         return x
 
     def log_prob(self, x: Row, output: Row) -> Float[Array, ""]:
-        return jnp.sum(norm.logpdf(x, output, self.sigma))
+        return log_normal(x, output, self.sigma)
 
     def mean(self, output: Row) -> Row:
         return output
