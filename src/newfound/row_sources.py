@@ -23,6 +23,7 @@ from newfound.frames import is_frame, select_columns, values_of
 from newfound.labels import Labels
 from newfound.parameters import Number
 from newfound.preprocessing import Moments, SumOverRows, as_rows, check_finite, check_numeric
+from newfound.threads import ahead
 from newfound.wording import quoted_list
 
 LEAST_SAMPLE = 100
@@ -62,7 +63,7 @@ class ArrayRows:
         return array_blocks(self.X)
 
     def sum_over(self, of_block: Callable[[Any], Moments]) -> Moments:
-        return reduce(Moments.__add__, map(of_block, self.blocks()))
+        return reduce(Moments.__add__, map(of_block, ahead(self.blocks())))
 
 
 class TableRows:
@@ -89,7 +90,7 @@ class TableRows:
         return SampledRows(rows.select(self.names), y, drawn.numbers, drawn.n_rows)
 
     def sum_over(self, of_block: Callable[[Any], Moments]) -> Moments:
-        return reduce(Moments.__add__, map(of_block, table_blocks(self.table, self.names)))
+        return reduce(Moments.__add__, map(of_block, ahead(table_blocks(self.table, self.names))))
 
 
 def row_source(X: Any, y: Any, sample_rows: int | None) -> RowSource | None:

@@ -71,11 +71,14 @@ class Moments(NamedTuple):
 
     @classmethod
     def _of_block(cls, X: np.ndarray, fences: np.ndarray, centre: np.ndarray, unit: np.ndarray) -> "Moments":
-        a = np.subtract(X, centre, dtype=float) / unit
-        is_wild = (fences[0] > X) | (fences[1] < X)
-        a[is_wild] = 0.0
-        n = len(X) - is_wild.sum(axis=0)
-        return cls(n, a.sum(axis=0), (a * a).sum(axis=0), X.min(axis=0).astype(float), X.max(axis=0).astype(float))
+        a, n = np.subtract(X, centre, dtype=float), np.full(X.shape[1], len(X))
+        a /= unit
+        low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
+        if (low < fences[0]).any() or (high > fences[1]).any():
+            is_wild = (fences[0] > X) | (fences[1] < X)
+            a[is_wild] = 0.0
+            n -= is_wild.sum(axis=0)
+        return cls(n, a.sum(axis=0), np.einsum("ij,ij->j", a, a), low, high)
 
     def __add__(self, other: "Moments") -> "Moments":  # type: ignore[override]
         """Of the rows of both."""

@@ -20,6 +20,7 @@ from newfound.labels import UNLABELLED
 from newfound.runs.class_summaries import ClassSummary
 from newfound.runs.columnar import Columns, as_arrow, parquet_writer
 from newfound.runs.discovered import Discovered
+from newfound.threads import ahead
 
 ALL_ROWS = "all_rows.parquet"
 SURE = 0.5
@@ -91,7 +92,7 @@ def answer_all(
     unsure = np.zeros(classes.n_components, np.int64)
     n_done, n_all = 0, dataset.population.n_rows
     with written_whole(folder / ALL_ROWS) as file, _Writer(file) as writer:
-        for batch in dataset.population.batches(schema):
+        for batch in ahead(dataset.population.batches(schema)):
             codes = batch.labels.codes if tells_labels else np.full(len(batch), UNLABELLED)
             answer = classes.answer(normed(fitted.inference.component_probabilities(batch.X, fitted.temperature)))
             np.add.at(rows, (answer.component, codes), 1)  # UNLABELLED is the last

@@ -27,6 +27,7 @@ from newfound.runs.making import made_whole
 from newfound.runs.remains import CHECKPOINT, is_resumable, remove_unfinished
 from newfound.runs.resuming import write_options
 from newfound.runs.writing import Origin, fill_run, leave_as_is, write_audit
+from newfound.threads import ahead
 
 
 def fit_run(
@@ -107,7 +108,7 @@ def _sum_over_all(dataset: Dataset, listener: Listener) -> SumOverRows | None:
 
     def of_all(of_block: Callable[[Any], Moments]) -> Moments:
         listener.stage(f"reading all {population.n_rows:,} rows for the scale of each column")
-        return reduce(Moments.__add__, (of_block(batch.X) for batch in population.batches(dataset.schema)))
+        return reduce(Moments.__add__, (of_block(batch.X) for batch in ahead(population.batches(dataset.schema))))
 
     return of_all
 
