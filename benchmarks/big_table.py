@@ -134,7 +134,7 @@ def main() -> None:
     parser.add_argument("--option", action="append", default=[], help="Of newfound fit, such as --option=--no-audit.")
     given = parser.parse_args()
     files = sorted(given.folder.glob("*.parquet"))
-    about = pq.read_schema(files[0])
+    about, load = pq.read_schema(files[0]), os.getloadavg()[0]
     scanned = scan(given.folder)
     with tempfile.TemporaryDirectory(dir=given.folder.absolute().parent) as place:
         out = Path(place) / "run"
@@ -149,7 +149,7 @@ def main() -> None:
         "pyarrow_scan": {name: round(value, 1) for name, value in scanned.items()},
         "fit": fitted,
         "score": scored,
-        "machine": f"{os.cpu_count()} cores, shared with other work; {platform.system()}, "
+        "machine": f"{os.cpu_count()} cores, load {load:.1f} before; {platform.system()}, "
         f"Python {platform.python_version()}",
         "versions": {name: version(name) for name in ("newfound", "pyarrow", "numpy", "jax")},
     }
