@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 NO_GROUP = -1
 P_BESIDE = 0.1  # of so few labels in a group, where another is surely new
+TWICE = (
+    2.0  # as large as the largest piece of a known class: of the few that are seen, none need be the largest there is
+)
 REFINEMENTS = 12  # doublings of the resolution, at the most, until there are as many fragments as asked for
 
 
@@ -57,30 +60,73 @@ class Evidence(NamedTuple):
         return Evidence(*(np.bincount(group, entry, n_groups) for entry in self))
 
 
+class Parts(NamedTuple):
+    """Groups of some nodes: how they hang together, and how large they are."""
+
+    links: np.ndarray  # the sums of edge weights between them, and within each
+    size: np.ndarray  # in sizes of a known class
+    is_apart: np.ndarray  # whether hardly an edge leads out
+
+    def is_small_class(self, settings: Initialisation) -> np.ndarray:
+        """Whether it would be a class if it is one of few rows: it lies apart, and is not of a fair size."""
+        is_small = (self.size < settings.min_new_share) & (self.size >= settings.min_apart_share)
+        return is_small & self.is_apart
+
+
 def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: int) -> np.ndarray:
     """The new group of each node, 0, 1, …, or NO_GROUP where it belongs to a known class.
 
     Rows that are probably new are partitioned again, on the graph of their own: in the whole graph, known classes with
-    many rows decide where groups are cut. A group is a new class if it should hold labels, were it known, and does not.
-    Groups that are too small for that join the new class they are linked with most, and are never given back.
+    many rows decide where groups are cut. A group is new if it should hold labels, were it known, and does not. It is a
+    class if it is of a fair size, or if it lies apart and is twice as large as whatever parts from a known class: styles
+    of one digit lie apart, too. All others join the class they are linked with most; but one that could hold labels
+    enough to prove that it is new, and does not prove it, is known.
     """
     candidates = np.flatnonzero((nodes.class_probabilities.sum(axis=1) < 0.5) & (nodes.labels == UNLABELLED))
     found = np.full(len(nodes.labels), NO_GROUP)
     if len(candidates) == 0:
         return found
-    own, group = partition(nodes.weights, candidates, resolution, seed)
-    p = missing_labels(nodes, candidates, group).p_value
-    links = links_between(own, group, int(group.max()) + 1)
-    size = np.bincount(group) / nodes.class_size
-    near = links + nearness(centres_of(nodes.points[candidates], group), size)
-    is_apart = 1 - links.diagonal() / np.maximum(links.sum(axis=1), 1e-12) < settings.apart_links
-    is_large = (size >= settings.min_new_share) | (is_apart & (size >= settings.min_apart_share))
-    is_new = (p < settings.new_class_p) & is_large
-    if is_new.any():  # there are new classes, then: with few labels, another need not prove it anew
-        is_new = (p < max(settings.new_class_p, P_BESIDE)) & is_large
-    if is_new.any():  # a large group that holds its labels is known after all
-        found[candidates] = join(near, is_new, is_large & ~is_new)[group]
+    group, parts = _parts(nodes, candidates, resolution, settings, seed)
+    evidence = missing_labels(nodes, candidates, group)
+    is_small = parts.is_small_class(settings)
+    is_large = (parts.size >= settings.min_new_share) | is_small
+    is_new = (evidence.p_value < settings.new_class_p) & is_large
+    if not is_new.any():
+        return found
+    is_class = is_large & ~is_small
+    if is_small.any():
+        is_class |= is_small & (parts.size > TWICE * _largest_piece(nodes, resolution, settings, seed))
+    if not (is_new & is_class).any():  # what there is that is new is small
+        is_class = is_large
+    is_new |= (evidence.p_value < P_BESIDE) & is_class  # there are new classes: another need not prove it anew
+    could_prove = evidence._replace(labels_held=np.zeros_like(evidence.labels_held)).p_value < settings.new_class_p
+    near = parts.links + nearness(centres_of(nodes.points[candidates], group), parts.size)
+    found[candidates] = join(near, is_new & is_class, is_large & ~is_new & could_prove)[group]
     return found
+
+
+def _largest_piece(nodes: Nodes, resolution: float, settings: Initialisation, seed: int) -> float:
+    """The size of the largest small group that lies apart and is a minor part of a known class; 0 for none."""
+    known = np.flatnonzero((nodes.class_probabilities.sum(axis=1) >= 0.5) | (nodes.labels != UNLABELLED))
+    if len(known) == 0:
+        return 0.0
+    group, parts = _parts(nodes, known, resolution, settings, seed)
+    likely = nodes.class_probabilities[known].argmax(axis=1)
+    counts = np.zeros((len(parts.size), nodes.class_probabilities.shape[1]))
+    np.add.at(counts, (group, likely), 1)
+    of_class = nodes.class_probabilities.sum(axis=0)[counts.argmax(axis=1)]
+    is_piece = parts.is_small_class(settings) & (parts.size * nodes.class_size < of_class / 2)
+    return float(parts.size[is_piece].max(initial=0.0))
+
+
+def _parts(
+    nodes: Nodes, members: np.ndarray, resolution: float, settings: Initialisation, seed: int
+) -> tuple[np.ndarray, Parts]:
+    """The community of each of these nodes in their own graph."""
+    own, group = partition(nodes.weights, members, resolution, seed)
+    links = links_between(own, group, int(group.max()) + 1)
+    leads_out = 1 - links.diagonal() / np.maximum(links.sum(axis=1), 1e-12)
+    return group, Parts(links, np.bincount(group) / nodes.class_size, leads_out < settings.apart_links)
 
 
 def partition(weights: "csr_array", nodes: np.ndarray, resolution: float, seed: int) -> tuple["csr_array", np.ndarray]:
