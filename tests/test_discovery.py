@@ -184,6 +184,38 @@ def test_a_small_group_that_no_edge_joins_goes_to_the_nearest_new_class():
     assert (found[truth == 4] == second).all()
 
 
+def some_apart(n_small, n_piece, label_share=0.2):
+    """Two known classes and a large new one of 200 rows each, a small new one, and a piece of the first known class."""
+    rng = np.random.default_rng(0)
+    at = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, 400.0], [200.0, 400.0], [400.0, 0.0]])
+    place = np.repeat(np.arange(5), [200 - n_piece, 200, 200, n_small, n_piece])
+    truth = np.where(place == 4, 0, place)
+    X = (at[place] + rng.normal(size=(len(place), 2))).astype("f4")
+    labels = np.where((truth < 2) & (rng.random(len(truth)) < label_share), truth, UNLABELLED)
+    nodes, truth = nodes_of(X, labels, truth, 2)
+    return new_groups(nodes, 0.1, SETTINGS, seed=0), truth
+
+
+@pytest.mark.parametrize(
+    ("n_small", "n_piece", "is_class"),
+    [(40, 0, True), (40, 30, False), (64, 30, True), (30, 64, False)],
+    ids=["whole classes", "a piece like it", "twice the piece", "a larger piece"],
+)
+def test_a_small_group_that_lies_apart_is_no_class_where_pieces_of_known_ones_do(n_small, n_piece, is_class):
+    found, truth = some_apart(n_small, n_piece)
+    (large,), (small,) = np.unique(found[truth == 2]), np.unique(found[truth == 3])
+    assert (found[truth < 2] == NO_GROUP).all()
+    assert NO_GROUP not in (large, small)
+    assert (small != large) == is_class
+
+
+def test_a_small_group_with_too_few_labels_to_tell_is_not_given_back_to_known_classes():
+    """Of thirty rows with one label in twenty, none proves nothing; the large group is new beyond doubt."""
+    found, truth = some_apart(30, 0, label_share=0.05)
+    (large,), (small,) = np.unique(found[truth == 2]), np.unique(found[truth == 3])
+    assert small == large != NO_GROUP
+
+
 def test_missing_labels_are_no_surprise_where_few_are_expected():
     """Of ten rows with one label in five, none is no reason to believe in a class; of a hundred, it is."""
     X, truth = blobs(240, k=3)

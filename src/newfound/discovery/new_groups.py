@@ -78,8 +78,8 @@ def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: 
 
     Rows that are probably new are partitioned again, on the graph of their own: in the whole graph, known classes with
     many rows decide where groups are cut. A group is new if it should hold labels, were it known, and does not. It is a
-    class if it is of a fair size, or if it lies apart and is twice as large as whatever parts from a known class: styles
-    of one digit lie apart, too. All others join the class they are linked with most; but one that could hold labels
+    class if it is of a fair size, or if it lies apart and is twice as large as what parts from known classes: styles of
+    one digit lie apart, too. All others join the class they are linked with most; but one that could hold labels
     enough to prove that it is new, and does not prove it, is known.
     """
     candidates = np.flatnonzero((nodes.class_probabilities.sum(axis=1) < 0.5) & (nodes.labels == UNLABELLED))
