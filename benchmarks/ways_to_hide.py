@@ -157,9 +157,8 @@ def main() -> None:
     print("table: hidden | true number | found | one-to-one %", *sorted(lines), sep="\n")
     true, found, accuracy = np.array([line.split(" | ")[1:] for line in lines], float).T
     n_right, errors = (true == found).sum(), np.abs(true - found).sum()
-    print(
-        f"{len(lines)} cases: number right in {n_right}, sum of its errors {errors:.0f}; one-to-one {accuracy.mean():.2f} %"
-    )
+    print(f"{len(lines)} cases: number right in {n_right}, sum of its errors {errors:.0f}")
+    print(f"one-to-one {accuracy.mean():.2f} %")
 
 
 if __name__ == "__main__":
