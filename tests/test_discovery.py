@@ -347,7 +347,7 @@ def test_the_number_is_the_one_that_most_resolutions_agree_on(monkeypatch, numbe
     module = import_module("newfound.discovery.discover")
     resolutions = {float(i + 1): Say(weight, 1.0) for i, weight in enumerate(weights)}
     found = {r: np.arange(n) if n else np.array([NO_GROUP]) for r, n in zip(resolutions, numbers, strict=True)}
-    monkeypatch.setattr(module, "new_groups", lambda nodes, r, settings, seed: found[r])
+    monkeypatch.setattr(module, "new_groups", lambda nodes, r, settings, seed, **_: found[r])
     nodes = Nodes(csr_array((1, 1)), np.zeros(1, int), np.ones((1, 1)), np.zeros((1, 1)))  # a known class of one row
     group, best, of_range = module._most_agreed(nodes, resolutions, SETTINGS, seed=0)
     assert group.max() + 1 == expected

@@ -144,7 +144,7 @@ def _fragments(
         numbers = numbers_in_samples(nodes.weights, resolution, settings, seed) if n_new is None else []
         n_range = min([*numbers, int(group.max()) + 1]), max([*numbers, int(group.max()) + 1])
     else:
-        group, resolution, n_range = _most_agreed(nodes, resolutions, settings, seed)
+        group, resolution, n_range = _most_agreed(nodes, resolutions, settings, seed, is_given=n_new is not None)
     return _cut_up(nodes, group, n_new, resolution, n_range, settings, seed)
 
 
@@ -165,14 +165,14 @@ def _cut_up(
 
 
 def _most_agreed(
-    nodes: Nodes, resolutions: dict[float, Say], settings: Initialisation, seed: int
+    nodes: Nodes, resolutions: dict[float, Say], settings: Initialisation, seed: int, *, is_given: bool = False
 ) -> tuple[np.ndarray, float, tuple[int, int]]:
     """The groups of the number that most resolutions find, by weight; the best such resolution; the range.
 
     A number that holds over many resolutions hangs on none of them. Where known classes are in several pieces at a
     resolution, so are the new ones: its groups are joined, the closest first, until there are that many fewer.
     """
-    found = {r: new_groups(nodes, r, settings, seed) for r in resolutions}
+    found = {r: new_groups(nodes, r, settings, seed, keeps_pieces=is_given) for r in resolutions}
     numbers = {r: _n_classes(nodes, found[r], say.pieces) for r, say in resolutions.items()}
     weight = np.bincount(list(numbers.values()), [say.weight for say in resolutions.values()])
     best = next(r for r in resolutions if numbers[r] == weight.argmax())

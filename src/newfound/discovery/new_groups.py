@@ -73,14 +73,17 @@ class Parts(NamedTuple):
         return is_small & self.is_apart
 
 
-def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: int) -> np.ndarray:
+def new_groups(
+    nodes: Nodes, resolution: float, settings: Initialisation, seed: int, *, keeps_pieces: bool = False
+) -> np.ndarray:
     """The new group of each node, 0, 1, …, or NO_GROUP where it belongs to a known class.
 
     Rows that are probably new are partitioned again, on the graph of their own: in the whole graph, known classes with
     many rows decide where groups are cut. A group is new if it should hold labels, were it known, and does not. It is a
     class if it is of a fair size, or if it lies apart and is twice as large as what parts from known classes: styles of
     one digit lie apart, too. All others join the class they are linked with most; but one that could hold labels
-    enough to prove that it is new, and does not prove it, is known.
+    enough to prove that it is new, and does not prove it, is known. `keeps_pieces` is for who is told the number of
+    classes: then the tree of groups joins them.
     """
     candidates = np.flatnonzero((nodes.class_probabilities.sum(axis=1) < 0.5) & (nodes.labels == UNLABELLED))
     found = np.full(len(nodes.labels), NO_GROUP)
@@ -94,9 +97,9 @@ def new_groups(nodes: Nodes, resolution: float, settings: Initialisation, seed: 
     if not is_new.any():
         return found
     is_class = is_large & ~is_small
-    if is_small.any():
+    if is_small.any() and not keeps_pieces:
         is_class |= is_small & (parts.size > TWICE * _largest_piece(nodes, resolution, settings, seed))
-    if not (is_new & is_class).any():  # what there is that is new is small
+    if keeps_pieces or not (is_new & is_class).any():  # or what there is that is new is small
         is_class = is_large
     is_new |= (evidence.p_value < P_BESIDE) & is_class  # there are new classes: another need not prove it anew
     could_prove = evidence._replace(labels_held=np.zeros_like(evidence.labels_held)).p_value < settings.new_class_p
