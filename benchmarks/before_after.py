@@ -5,7 +5,7 @@
 "Before" is the last commit before classes were discovered and before NumPy predicted (BEFORE); its source is unpacked
 into a temporary folder. Both run in turn, each measurement in a process of its own, on the same machine and with the
 same libraries. Ratios are of CPU seconds (of the process and its children), which other work on the machine changes
-least; a limit in seconds is of the clock. About thirteen minutes on two idle cores. Every piece is saved when it is
+least; a limit in seconds is of the clock. About a quarter of an hour on two idle cores. Every piece is saved when it is
 finished, and `--keep` goes on where a run stopped.
 """
 

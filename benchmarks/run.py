@@ -3,7 +3,7 @@
     pip install -e '.[dev]'
     NEWFOUND_DATA=... python benchmarks/run.py [--keep]
 
-is what a user waits for, before and after the work on speed, as ratios (`before_after.py`): thirteen minutes or so.
+is what a user waits for, before and after the work on speed, as ratios (`before_after.py`): a quarter of an hour.
 
     pip install -e '.[bench]'
     NEWFOUND_DATA=... python benchmarks/run.py --all, or steps accuracy alternatives start-up prediction growth
