@@ -16,6 +16,7 @@ from newfound.preprocessing import Preprocessing
 from newfound.threads import in_threads
 
 BLOCK_BYTES = 2**20  # of the widest layer of a block of rows: what a core's own cache holds, and enough for BLAS
+TILE = 64  # rows: BLAS computes what is left over by other kernels, which round otherwise
 FEW_ROWS = 64  # so many cost no more in double precision, in which no digit depends on the order of the rows
 NEGLIGIBLE = 1e-10  # a component less probable than this moves no mean of z that single precision can tell
 
@@ -224,7 +225,7 @@ class Inference:
     @cached_property
     def _block_rows(self) -> int:
         widest = max(self.posterior.classifier.widest, self.posterior.encoder.widest)
-        return max(64, BLOCK_BYTES // (4 * widest))
+        return max(1, BLOCK_BYTES // (4 * widest * TILE)) * TILE
 
 
 def normed(probabilities: np.ndarray) -> np.ndarray:
