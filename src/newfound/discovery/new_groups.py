@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 NO_GROUP = -1
 P_BESIDE = 0.1  # of so few labels in a group, where another is surely new
-TWICE = (
-    2.0  # as large as the largest piece of a known class: of the few that are seen, none need be the largest there is
-)
+TIMES_A_PIECE = 2.0  # the largest that is seen of a known class, and hardly the largest that there can be
 REFINEMENTS = 12  # doublings of the resolution, at the most, until there are as many fragments as asked for
 
 
@@ -98,7 +96,7 @@ def new_groups(
         return found
     is_class = is_large & ~is_small
     if is_small.any() and not keeps_pieces:
-        is_class |= is_small & (parts.size > TWICE * _largest_piece(nodes, resolution, settings, seed))
+        is_class |= is_small & (parts.size > TIMES_A_PIECE * _largest_piece(nodes, resolution, settings, seed))
     if keeps_pieces or not (is_new & is_class).any():  # or what there is that is new is small
         is_class = is_large
     is_new |= (evidence.p_value < P_BESIDE) & is_class  # there are new classes: another need not prove it anew
