@@ -1,13 +1,20 @@
-"""Twenty small fits whose every answer must keep its bits through a change of structure, on one machine.
+"""Small fits and runs whose every answer must keep its bits through a change of structure, on one machine.
 
     python benchmarks/same_bits.py record before.npz     # before the change
     python benchmarks/same_bits.py compare before.npz    # after it
 
-Both models, every likelihood, tables and images, no labels, few and many, several seeds, with and without new classes.
+Both models, every likelihood, tables and images, no labels, few and many, several seeds, with and without new classes;
+and runs: a mixed table, images, an array and Parquet, each fitted, predicted, decided about, labelled and fitted again
+by the commands alone.
 """
 
+import csv
+import os
+import subprocess
 import sys
+import tempfile
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -149,12 +156,122 @@ def all_answers() -> dict[str, np.ndarray]:
     return found
 
 
+def mixed_table(folder: Path) -> Path:
+    """Numbers, units, dates, categories, yes and no, lists, gaps and an id; two of four kinds have labels."""
+    X, t = blobs(360)
+    rng = np.random.default_rng(5)
+    with (folder / "mixed.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["code", "length", "price", "seen", "colour", "ripe", "vector", "kind"])
+        for i, (x, k) in enumerate(zip(X, t, strict=True)):
+            colour = ("red", "green", "blue", "blue")[k] if rng.random() < 0.9 else "grey"
+            kind = ("apple", "pear")[k] if k < 2 and i % 3 == 0 else ""
+            length = "" if i % 50 == 7 else f"{x[0]:.4f}"
+            day = f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}"
+            cells = [f"{1_000 + x[1]:,.2f} €", day, colour, ("yes", "no")[k % 2], f"[{x[2]:.3f}, {x[3]:.3f}]"]
+            rows.writerow([f"row-{i}", length, *cells, kind])
+    return folder / "mixed.csv"
+
+
+def digits_array(folder: Path) -> tuple[Path, Path]:
+    digits, truth = load_digits(return_X_y=True)
+    np.save(folder / "digits.npy", digits)
+    y = np.where((truth < 5) & (np.arange(len(truth)) % 5 == 0), truth.astype(str), "")
+    np.save(folder / "labels.npy", y)
+    return folder / "digits.npy", folder / "labels.npy"
+
+
+def pictures(folder: Path) -> Path:
+    from PIL import Image
+
+    digits, truth = load_digits(return_X_y=True)
+    for i in range(500):
+        name = str(truth[i]) if truth[i] < 5 and i % 3 == 0 else "unlabelled"
+        (folder / "pictures" / name).mkdir(parents=True, exist_ok=True)
+        Image.fromarray((digits[i].reshape(8, 8) * 15).astype("u1")).save(folder / "pictures" / name / f"{i}.png")
+    return folder / "pictures"
+
+
+def parquet(folder: Path) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X, t = blobs(1500, 6, 5, 2)
+    names = [("a", "b", "c")[k] if k < 3 and i % 4 == 0 else None for i, k in enumerate(t)]
+    pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(6)} | {"name": names}), folder / "blobs.parquet")
+    return folder / "blobs.parquet"
+
+
+def newfound(folder: Path, *arguments: Any) -> None:
+    environment = os.environ | {"NEWFOUND_CACHE": str(folder / "cache")}
+    command = [sys.executable, "-W", "ignore", "-m", "newfound", *map(str, arguments)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"newfound {' '.join(map(str, arguments))}: {done.stdout}{done.stderr}")
+
+
+def cells_of(path: Path, *without: str) -> dict[str, np.ndarray]:
+    """The columns of a file that newfound wrote, but those that hold words."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header, *rows = csv.reader(file)
+    return {name: np.array([row[i] for row in rows]) for i, name in enumerate(header) if name not in without}
+
+
+def answers_of_run(folder: Path, name: str, source: Path, options: list[Any]) -> dict[str, np.ndarray]:
+    """Everything that the commands say of one source, from the first fit to the second."""
+    run, again, asked = folder / f"{name}-run", folder / f"{name}-run2", folder / f"{name}-ask.csv"
+    found: dict[str, np.ndarray] = {}
+
+    def keep(step: str, path: Path, *without: str) -> None:
+        found.update({f"{name}: {step}: {column}": cells for column, cells in cells_of(path, *without).items()})
+
+    newfound(folder, "fit", source, *options, "--out", run, "--seed", 0, "--epochs", 5)
+    keep("fit", run / "predictions.csv")
+    newfound(folder, "predict", run, source, "--out", folder / f"{name}-1.csv")
+    keep("predict", folder / f"{name}-1.csv")
+    newfound(folder, "name", run, "new-1=first")
+    newfound(folder, "merge", run, "first", "new-2")
+    keep("merged", run / "predictions.csv")
+    newfound(folder, "undo", run)
+    newfound(folder, "cut", run, 1)
+    keep("cut", run / "predictions.csv")
+    newfound(folder, "undo", run)
+    newfound(folder, "suggest", run, "--rows", 6, "--out", asked)
+    keep("suggest", asked, "reason", "newfound_reason", "why")
+    with asked.open(encoding="utf-8-sig", newline="") as file:
+        header, *rows = csv.reader(file)
+    with asked.open("w", newline="") as file:
+        given = [[*row[: header.index("label")], "first" if i % 2 else "other"] for i, row in enumerate(rows)]
+        csv.writer(file).writerows([header[: header.index("label") + 1], *given])
+    newfound(folder, "label", run, asked)
+    newfound(folder, "refit", run, "--out", again)
+    keep("refit", again / "predictions.csv")
+    newfound(folder, "predict", again, source, "--out", folder / f"{name}-2.csv")
+    keep("predict after refit", folder / f"{name}-2.csv")
+    return found
+
+
+def answers_of_runs() -> dict[str, np.ndarray]:
+    with tempfile.TemporaryDirectory() as path:
+        folder, found = Path(path), {}
+        digits, labels = digits_array(folder)
+        for name, source, options in (
+            ("mixed", mixed_table(folder), ["--label", "kind", "--id", "code"]),
+            ("array", digits, ["--labels", labels]),
+            ("pictures", pictures(folder), []),
+            ("parquet", parquet(folder), ["--label", "name", "--model", "gmdgm"]),
+        ):
+            found |= answers_of_run(folder, name, source, options)
+            print(f"ran {name}", flush=True)
+    return found
+
+
 def main(action: str, path: str) -> None:
     warnings.simplefilter("ignore")
     if action == "record":
-        np.savez(path, **all_answers())
+        np.savez(path, **all_answers(), **answers_of_runs())
         return
-    before, now = dict(np.load(path)), all_answers()
+    before, now = dict(np.load(path)), all_answers() | answers_of_runs()
     differ = [
         name
         for name in before.keys() | now.keys()
