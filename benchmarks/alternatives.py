@@ -129,8 +129,8 @@ METHODS: dict[str, tuple[Callable[[Rows], np.ndarray], str]] = {
 
 
 def load(n_rows: int) -> Rows:
-    from newfound.data import load_named
-    from newfound.experiments.tasks import paper_setup
+    from experiments.named import load_named
+    from experiments.tasks import paper_setup
 
     parts = load_named("mnist")
     some = np.random.default_rng(0).permutation(len(parts.train.X))[:n_rows]

@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from newfound import GMDGM
-from newfound.auditing.verdict import judge
 from newfound.config import Initialisation
-from newfound.discovery import discover
-from newfound.initialisation import projected
+from newfound.discovery.discover import discover
+from newfound.discovery.rows import projected
+from newfound.explain.audit_record import judge
 from newfound.labels import UNLABELLED
 
 SETTINGS = Initialisation()

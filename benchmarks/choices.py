@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.named import load_named
+from experiments.presets import changes_of, keywords
+from experiments.tasks import paper_setup
 
-from newfound.data import load_named
 from newfound.estimator import estimator_of
-from newfound.experiments.presets import changes_of, keywords
-from newfound.experiments.tasks import paper_setup
 
 RESULTS = Path(__file__).parent / "results" / "choices.jsonl"
 FITS = [

@@ -21,9 +21,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from newfound.data import read_dataset
-from newfound.runs import Origin, Run, fit_run, predict_file
-from newfound.runs.on_cluster import predict_on_cluster
+from newfound.runs.cluster import predict_on_cluster
+from newfound.runs.derived import Origin
+from newfound.runs.new_run import fit_run
+from newfound.runs.predict import predict_file
+from newfound.runs.run import Run
+from newfound.tables.read import read_dataset
 
 RESULTS = Path(__file__).parent / "results"
 HERE = ["--host", "127.0.0.1", "--no-dashboard"]

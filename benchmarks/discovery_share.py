@@ -13,8 +13,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from experiments.tasks import make_task
+
 from newfound.estimator import GMDGM
-from newfound.experiments.tasks import make_task
 
 PARTS = {
     "feature_sets": "features, graph and eigenvectors",

@@ -9,10 +9,10 @@ rows are of people whom the model learns from; with them, of others. The publish
 import warnings
 
 import numpy as np
+from experiments.tasks import load_parts
 
 from newfound import GMDGM
-from newfound.experiments.tasks import load_parts
-from newfound.masking import hide_labels
+from newfound.labels import hide_labels
 
 SEEDS = range(2)
 

@@ -76,7 +76,8 @@ SCAN = "pyarrow: scan"
 def ways(folder: Path) -> dict[str, Run]:
     import pyarrow.parquet as pq
 
-    from newfound.runs import Wanted, open_run, predict_file
+    from newfound.runs.predict import Wanted, predict_file
+    from newfound.runs.run import open_run
 
     run, table, out = open_run(folder / "run"), folder / "many.parquet", folder / "out.parquet"
     only_answers = Wanted(False, ANSWER)

@@ -44,7 +44,7 @@ def measure(part: str, is_full: bool) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    from newfound.runs import versions
+    from newfound.runs.records import versions
 
     others = {name: version(name) for name in ("torch", "clustpy", "umap-learn") if find_spec(name.partition("-")[0])}
     return {"processor": _processor(), "cores": os.cpu_count(), "versions": versions() | others}

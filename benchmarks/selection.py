@@ -12,15 +12,14 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from experiments.named import load_named
 
 from newfound.config import Initialisation
-from newfound.data import load_named
-from newfound.discovery import resolution, selection
-from newfound.discovery.communities import communities
-from newfound.graph import Graph
-from newfound.initialisation import Images, Rows, feature_sets
+from newfound.discovery import groups, selection
+from newfound.discovery.graph import Graph, communities
+from newfound.discovery.rows import Images, Rows, feature_sets
 from newfound.labels import UNLABELLED
-from newfound.preprocessing import decide
+from newfound.preprocessing.columns import decide
 
 SETTINGS = Initialisation()
 N_MASKS = 6
@@ -68,7 +67,7 @@ def remember_communities() -> None:
             known[key] = communities(weights, of_resolution, seed)
         return known[key]
 
-    resolution.communities = selection.communities = remembered
+    groups.communities = selection.communities = remembered
 
 
 def grade_masks(case: Case, kind: str) -> list[str]:
@@ -78,7 +77,7 @@ def grade_masks(case: Case, kind: str) -> list[str]:
         rng = np.random.default_rng([i, len(kind), 7])
         labels = masked(case, kind, hide, keep, rng)
         weights, of_nodes = case.graph.weights, labels[case.graph.sample]
-        of_classes = next(iter(resolution.choose_resolutions(weights, of_nodes, SETTINGS, seed=0)))  # the best
+        of_classes = next(iter(groups.choose_resolutions(weights, of_nodes, SETTINGS, seed=0)))  # the best
         grades.append(selection.label_selection(weights, of_nodes, None, of_classes, SETTINGS, seed=0).grade)
     return grades
 

@@ -20,9 +20,9 @@ import numpy as np
 from measure import Run, copy_run, exponent, in_turn, product_run
 
 from newfound.labels import UNLABELLED
-from newfound.models import Architecture, log_prior
+from newfound.models.architecture import Architecture, log_prior
 from newfound.models.objective import Expectation, Weights
-from newfound.preprocessing import Scaling
+from newfound.preprocessing.columns import Scaling
 from newfound.training.phases import STEPS_PER_CHUNK
 from newfound.training.steps import Hyperparameters, compiled_train_chunk, init_states
 

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from newfound import GMDGM, Config
-from newfound.data.sampling import Drawing
-from newfound.discovery import discover
+from newfound.discovery.discover import discover
 from newfound.labels import Labels
+from newfound.tables.sampling import Drawing
 
 N_BLOCKS, BLOCK = 25, 80_000
 NEW = [f"kind {k}" for k in range(make_big_table.N_KNOWN, make_big_table.N_CLASSES)]

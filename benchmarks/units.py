@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.config import Config
-from newfound.discovery import discover
+from newfound.discovery.discover import discover
+from newfound.discovery.rows import feature_sets
 from newfound.estimator import GMDGM
-from newfound.fitting import prepared_rows
-from newfound.initialisation import feature_sets
+from newfound.fit import prepared_rows
 
 RESULT = Path(__file__).parent / "results" / "units.json"
 SAME = 1e-4  # of a column's standard deviation: single precision, after a move by a million

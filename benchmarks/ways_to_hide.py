@@ -111,8 +111,8 @@ def discovered(table: Table, y: np.ndarray) -> tuple[int, float]:
     from scipy.optimize import linear_sum_assignment
 
     from newfound import GMDGM, Config
-    from newfound.discovery import discover
-    from newfound.fitting import prepared_rows
+    from newfound.discovery.discover import discover
+    from newfound.fit import prepared_rows
 
     known = np.unique(y[y >= 0])
     codes = np.where(y < 0, -1, np.searchsorted(known, y))

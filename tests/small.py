@@ -8,7 +8,7 @@ import numpy as np
 
 from newfound.config import NAMES, Config
 from newfound.labels import UNLABELLED
-from newfound.preprocessing import Preprocessing, Scaling
+from newfound.preprocessing.columns import Preprocessing, Scaling
 
 SETTINGS: dict[str, Any] = {
     "hidden_layer_sizes": (16, 16),

@@ -70,13 +70,6 @@ def test_no_package_imports_in_a_circle():
     TopologicalSorter({module: imports_of(module, path) for module, path in known.items()}).prepare()
 
 
-def test_a_file_name_stands_for_one_thing():
-    names = [path.stem for path in SOURCE.rglob("*.py") if path.stem not in ("__init__", "__main__")]
-    packages = [path.parent.name for path in SOURCE.rglob("__init__.py")]
-    twice = {name for name in names + packages if (names + packages).count(name) > 1}
-    assert twice == set()
-
-
 def test_the_check_sees_imports_wherever_they_are(tmp_path):
     path = tmp_path / "sample.py"
     path.write_text(

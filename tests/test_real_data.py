@@ -3,11 +3,11 @@
 import os
 
 import pytest
+from experiments.tasks import paper_setup
 
 from newfound import GMDGM
 from newfound.config import Config
 from newfound.evaluation import evaluate
-from newfound.experiments.tasks import paper_setup
 
 pytestmark = [
     pytest.mark.slow,
@@ -16,7 +16,7 @@ pytestmark = [
 
 
 def test_mnist_half_of_whose_digits_nobody_labelled():
-    from newfound.data import load_named
+    from experiments.named import load_named
 
     mnist = load_named("mnist")
     y, n_new = paper_setup("semi-unsupervised", mnist.train.labels, random_state=0)

@@ -8,7 +8,7 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM, load
-from newfound.stored_model import LIKELIHOOD_NAMES, sealed
+from newfound.saved import LIKELIHOOD_NAMES, sealed
 
 METHODS = ("predict", "predict_proba", "predict_component", "predict_new_proba", "transform", "score_samples")
 

@@ -9,11 +9,12 @@ k-means and have no PU term); of all others, what had no effect and is gone. Any
 import sys
 from pathlib import Path
 
+from experiments.experiment import Experiment
+from experiments.presets import PRESETS, VARIANTS, by_name
+from experiments.records import Record, read_records, write_records
+from experiments.scores import evaluation_of, recorded_classes, scores
+
 from newfound.config import NAMES
-from newfound.experiments.component_scores import evaluation_of, recorded_classes, scores
-from newfound.experiments.experiment import Experiment
-from newfound.experiments.presets import PRESETS, VARIANTS, by_name
-from newfound.experiments.records import Record, read_records, write_records
 
 READ_BY_K_MEANS = {
     *("init", "vae_min_rows", "kmeans_n_init", "cluster_max_rows", "labels_per_cluster", "rows_per_covariance"),

@@ -58,7 +58,7 @@ class Faults:
 
     @contextlib.contextmanager
     def injected(self) -> Iterator["Faults"]:
-        from newfound.disk import Disk, disk
+        from newfound._internal.files import Disk, disk
 
         def call(name: str) -> Callable[..., Any]:
             real = getattr(Disk, name)
@@ -91,10 +91,10 @@ class Bench:
     """A run to start from, and what commands on it would write, computed once."""
 
     def __init__(self, base: Path, csv: Path, more: Path):
-        from newfound.data import read_dataset
-        from newfound.report.assemble import content_of
+        from newfound.report.content import content_of
         from newfound.report.page import render
-        from newfound.runs import open_run
+        from newfound.runs.run import open_run
+        from newfound.tables.read import read_dataset
 
         self.base, self.csv, self.more = base, csv, more
         self.run = open_run(base)
@@ -114,15 +114,14 @@ class Bench:
     @contextlib.contextmanager
     def without_computing(self) -> Iterator[None]:
         """Saving as it is, with contents that were computed before."""
-        derived, writing, page, labelled = (
-            importlib.import_module(f"newfound.{name}")
-            for name in ("runs.derived", "runs.writing", "report.page", "runs.labelled")
+        derived, page, labelled = (
+            importlib.import_module(f"newfound.{name}") for name in ("runs.derived", "report.page", "runs.predict")
         )
         with contextlib.ExitStack() as stack:
             for module, name, value in (
                 (derived, "derived_files", lambda *args: self._with_acts(args[3])),
-                (writing, "rows_of_fit", lambda *args: self.rows),
-                (writing, "latent_map", lambda *args: {}),
+                (derived, "rows_of_fit", lambda *args: self.rows),
+                (derived, "latent_map", lambda *args: {}),
                 (page, "render", lambda content: self.report.decode()),
                 (page, "content_of", lambda run: None),
                 (labelled, "predict_batches", lambda *args: iter(self.tables)),
@@ -137,10 +136,10 @@ class Bench:
 
 def save(bench: Bench, folder: Path, *, replace: bool) -> None:
     """All that follows training, up to the run in its place."""
-    from newfound.report import write_report
-    from newfound.runs import Origin
-    from newfound.runs.listener import SILENT
+    from newfound.report.page import write_report
+    from newfound.runs.derived import Origin
     from newfound.runs.new_run import run_of
+    from newfound.runs.records import SILENT
 
     run_of(
         lambda labels, building: bench.model,
@@ -156,16 +155,17 @@ def save(bench: Bench, folder: Path, *, replace: bool) -> None:
 
 
 def act(bench: Bench, folder: Path) -> None:
-    from newfound.report import write_report
-    from newfound.runs import act_on, open_run
+    from newfound.report.page import write_report
+    from newfound.runs.derived import act_on
+    from newfound.runs.run import open_run
 
     act_on(open_run(folder / "run"), "rename", {"names": [["new-1", "emu"]]}, write_report)
 
 
 def write_again(bench: Bench, folder: Path) -> None:
-    from newfound.report import write_report
-    from newfound.runs import open_run
+    from newfound.report.page import write_report
     from newfound.runs.manifest import alone
+    from newfound.runs.run import open_run
 
     run = open_run(folder / "run")
     with alone(run.folder):
@@ -173,19 +173,22 @@ def write_again(bench: Bench, folder: Path) -> None:
 
 
 def predict(bench: Bench, folder: Path) -> None:
-    from newfound.runs import open_run, predict_file
+    from newfound.runs.predict import predict_file
+    from newfound.runs.run import open_run
 
     predict_file(open_run(folder / "run"), str(folder / "more.csv"), folder / "out" / "labelled.csv", replace=True)
 
 
 def predict_parquet(bench: Bench, folder: Path) -> None:
-    from newfound.runs import open_run, predict_file
+    from newfound.runs.predict import predict_file
+    from newfound.runs.run import open_run
 
     predict_file(open_run(folder / "run"), str(folder / "more.csv"), folder / "out.parquet", replace=True)
 
 
 def export(bench: Bench, folder: Path) -> None:
-    from newfound.runs import open_run, write_atlas
+    from newfound.runs.map import write_atlas
+    from newfound.runs.run import open_run
 
     write_atlas(open_run(folder / "run"), folder / "atlas" / "map.parquet", replace=True)
 
@@ -246,7 +249,7 @@ def _after(bench: Bench, folder: Path, has_run: bool, kind: str) -> list[str]:
 
 def _again(bench: Bench, name: str, folder: Path) -> list[str]:
     """The same command, on a disk that works: it ends well, and tidies up."""
-    from newfound.runs.remains import former_folders, lock_of, unfinished_folders
+    from newfound.runs.leftovers import former_folders, lock_of, unfinished_folders
 
     is_done = False
     with bench.without_computing():
@@ -275,7 +278,7 @@ def is_whole_run(folder: Path) -> bool:
 
 def why_not(folder: Path) -> str:
     """Why a folder cannot be read as a run; nothing where it can, every file of it."""
-    from newfound.runs import open_run
+    from newfound.runs.run import open_run
 
     try:
         run = open_run(folder)
@@ -306,7 +309,7 @@ def writes(record: Recorder, done: Done, names: Any = None, step: int = 1) -> No
 
 @contextlib.contextmanager
 def bench_in_a_folder() -> Iterator[tuple[Bench, Path]]:
-    from newfound.runs import predictions
+    from newfound.runs import predict as predictions
 
     with tempfile.TemporaryDirectory(prefix="faults-") as text:
         place = Path(text)
@@ -373,7 +376,7 @@ class Command:
             sys.argv = ["newfound", *arguments]
             signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell ignores in the background
             before()
-            from newfound.cli import app
+            from newfound.cli.app import app
 
             app(arguments, prog_name="newfound")
         except SystemExit as end:
@@ -419,7 +422,13 @@ def import_all() -> None:
     """So that a forked command begins at once. Nothing is computed here: JAX does not survive a fork after that."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     warnings.filterwarnings("ignore", "os.fork")  # what is forked here computes afresh, or not at all
-    for name in ("newfound.cli", "newfound.estimator", "newfound.report", "newfound.runs", "newfound.fitting"):
+    for name in (
+        "newfound.cli.app",
+        "newfound.estimator",
+        "newfound.report.page",
+        "newfound.runs.new_run",
+        "newfound.fit",
+    ):
         importlib.import_module(name)
     for name in (
         "encodings.utf_8_sig",
@@ -687,7 +696,7 @@ def memory(record: Recorder, done: Done) -> None:
 
 def clock(record: Recorder, done: Done) -> None:
     """A lock that a dead process left, from a time to come or long ago."""
-    from newfound.locks import Holder, held
+    from newfound._internal.files import Holder, held
 
     with tempfile.TemporaryDirectory(prefix="faults-") as text:
         for since in ("1970-01-01T00:00:00+00:00", "2199-01-01T00:00:00+00:00"):
@@ -707,7 +716,7 @@ def resume(record: Recorder, done: Done) -> None:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     import same_bits
 
-    from newfound.interrupts import Terminated
+    from newfound._internal.files import Terminated
     from newfound.training import checkpoints, loop
 
     chosen = ("gaussian", "several-seeds", "mixed", "early-stopping", "bernoulli-unsupervised")

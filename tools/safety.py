@@ -87,7 +87,7 @@ def rows() -> list[tuple[str, ...]]:
             "500",
             500,
             0,
-            "pytest tests/test_preprocessing.py",
+            "pytest tests/preprocessing/test_preprocessing.py",
         ),
         (
             "random tables with the same new classes in other units",

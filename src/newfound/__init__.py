@@ -7,16 +7,16 @@ other module is internal and may change.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from newfound.auditing import audit
+    from newfound._internal.words import DataError
     from newfound.config import Config
-    from newfound.data import read_dataset
-    from newfound.descriptions import describe
-    from newfound.errors import DataError
     from newfound.estimator import GMDGM, SSVAE, load
     from newfound.evaluation import evaluate
-    from newfound.masking import mask_labels
+    from newfound.explain.audit import audit
+    from newfound.explain.describe import describe
+    from newfound.labels import mask_labels
     from newfound.predictor import load_predictor
-    from newfound.runs import open_run
+    from newfound.runs.run import open_run
+    from newfound.tables.read import read_dataset
 
 __version__ = "0.1.0"
 __all__ = [
@@ -39,15 +39,15 @@ _HOME = {
     "GMDGM": "newfound.estimator",
     "SSVAE": "newfound.estimator",
     "Config": "newfound.config",
-    "DataError": "newfound.errors",
-    "audit": "newfound.auditing",
-    "describe": "newfound.descriptions",
+    "DataError": "newfound._internal.words",
+    "audit": "newfound.explain.audit",
+    "describe": "newfound.explain.describe",
     "evaluate": "newfound.evaluation",
     "load": "newfound.estimator",
     "load_predictor": "newfound.predictor",
-    "mask_labels": "newfound.masking",
-    "open_run": "newfound.runs",
-    "read_dataset": "newfound.data",
+    "mask_labels": "newfound.labels",
+    "open_run": "newfound.runs.run",
+    "read_dataset": "newfound.tables.read",
 }
 
 

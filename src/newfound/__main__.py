@@ -1,5 +1,5 @@
 """`python -m newfound` is the command `newfound`."""
 
-from newfound.cli import app
+from newfound.cli.app import app
 
 app(prog_name="newfound")

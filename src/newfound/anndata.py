@@ -21,6 +21,7 @@ from newfound.labels import Labels
 if TYPE_CHECKING:
     import anndata
 
+
 MATRIX = "X"  # of `use`: the matrix itself
 
 

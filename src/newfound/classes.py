@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from newfound.config import Number, OneOf, Rule, check_parameters
 from newfound.labels import UNLABELLED, Labels
-from newfound.parameters import Number, OneOf, Rule, check_parameters
 
 NO_CLASS = -1  # of a component whose class was discarded
 PROBABILITY: tuple[Rule, ...] = (Number(0, 1), OneOf((None,)))

@@ -7,13 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from newfound.batching import in_batches
+from newfound._internal.threads import in_batches
 from newfound.fitted import Fitted
-from newfound.models.base import DeepGenerativeModel
+from newfound.models.base import DeepGenerativeModel, model_of
+from newfound.models.networks import key_of
 from newfound.models.objective import terms_given_y
-from newfound.models.randomness import key_of
-from newfound.models.weights import model_of
-from newfound.preprocessing import Scaling
+from newfound.preprocessing.columns import Scaling
 
 ELBO_SAMPLES = 4  # draws of z for each row and component
 

@@ -1,7 +1,9 @@
 """The Python door: scikit-learn estimators over the one path from X and y to classes. No mathematics here."""
 
 import copy
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,23 +12,226 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from newfound.acts import ClassActs
-from newfound.config import Config
-from newfound.fitted_attributes import check_fitted
-from newfound.frames import readable
-from newfound.generation import GeneratesRows
-from newfound.initialisation import Rows
-from newfound.labelling import LabellingLoop
+from newfound._internal.frames import readable
+from newfound._internal.threads import refuse_fork
+from newfound._internal.words import and_list
+from newfound.acts import ACTS
+from newfound.config import Config, Number, OneOf, check_parameters, made_with
+from newfound.discovery.rows import Rows
+from newfound.fitted import Fitted
+from newfound.labelling.changes import Changes, HeldOut, Named, compare
+from newfound.labelling.given import ToLearn, called_now, labels_to_learn
 from newfound.labelling.lineage import Lineage
+from newfound.labelling.suggest import Suggestions, suggest_rows
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
-from newfound.models import MODELS
-from newfound.parameters import OneOf, check_parameters, made_with
-from newfound.prediction import PredictsRows
-from newfound.predictor import Predictor
+from newfound.models import in_numpy
+from newfound.models.architecture import MODELS
+from newfound.predictor import Predictor, PredictsRows, check_fitted
 from newfound.preprocessing import checks
-from newfound.processes import refuse_fork
-from newfound.storage import load_fitted, save_fitted
+from newfound.saved import load_fitted, save_fitted
+
+# ---- Acts as methods of an estimator: each gives a new fitted one, and leaves this one as it is ----
+
+
+class ClassActs:
+    """What a person may decide about the classes of a fitted model. A class is given by its name or its id."""
+
+    fitted_: Fitted
+
+    def rename(self, names: Mapping[Any, Any]) -> Self:
+        """The same model with other names for some classes: `model.rename({"new-1": "chinstrap"})`."""
+        return self._after("rename", names=names)
+
+    def merge(self, classes: Sequence[Any], into: Any = None) -> Self:
+        """The same model with several classes as one: `model.merge(["new-3"], into="login")`.
+
+        All rows of other classes keep their class and its probability. The one class has the id and name of `into`,
+        else of a known one, else of one that a person named, else of the largest; the ids of the others retire.
+        """
+        return self._after("merge", classes=classes, into=into)
+
+    def split(self, class_name: Any) -> Self:
+        """The same model with one class as two, where the class tree parts it: the larger part keeps id and name.
+
+        What was merged into a known class is taken out of it again.
+        """
+        return self._after("split", class_name=class_name)
+
+    def cut(self, n_new: int) -> Self:
+        """The same model with another number of new classes, without a second fit: finer, or joined to fewer.
+
+        `tree_` holds the components of new classes and in which order they join. A class of the same components as
+        before keeps id and name. Discarded classes, and what was merged into known ones, stay as they are.
+        """
+        return self._after("cut", n_new=n_new)
+
+    def discard(self, class_name: Any) -> Self:
+        """The same model without one of its new classes: each of its rows takes the best class that remains.
+
+        Probabilities are those given that a row is not of the discarded class; rows fitted on that belonged to it are
+        not sure (`is_sure_`).
+        """
+        return self._after("discard", class_name=class_name)
+
+    def _after(self, act: str, **arguments: Any) -> Self:
+        check_fitted(self)
+        other = copy.copy(self)
+        other.fitted_ = ACTS[act].apply(self.fitted_, **arguments)
+        return other
+
+
+# ---- The loop of labelling as methods of an estimator ----
+# Which rows to label next, and a fit that takes the labels in.
+
+
+class LabellingLoop:
+    """Suggest rows, let a person label some, refit."""
+
+    fitted_: Fitted
+    changes_: Changes  # of a refit: what is different from the model before
+
+    def suggest(self, X: Any, n: int = 50, y: Any = None) -> Suggestions:
+        """The n rows that would tell most if they were labelled, the most telling first.
+
+        X are the rows that were fitted on. Those that carried a label then, or carry one in y now, are left out. Of
+        each suggestion: the number of its row, its class with its probability, and why it would tell much.
+        """
+        check_fitted(self)
+        check_parameters({"n": n}, {"n": (Number(1, whole=True),)})
+        fitted = self.fitted_
+        latent = self.transform(X)  # type: ignore[attr-defined]
+        _check_rows(fitted, len(latent))
+        is_open = ~(fitted.row_is_labelled | Labels.read(y, len(latent)).is_labelled)
+        return suggest_rows(fitted.classes, fitted.row_probabilities, latent, n, is_open)
+
+    def refit(self, X: Any, y: Any) -> Self:
+        """A new estimator for the same rows with more labels: what was found is kept, and the labels correct it.
+
+        y are all labels there are now, by the names that classes have now. A class that has labels is known: one that
+        a person named, or in which most of the given labels agree; a name that no class has becomes a class of its
+        own. Rows that are like those labelled follow them. `changes_` of the new estimator says what is different.
+        """
+        check_fitted(self)
+        before = self.fitted_
+        _check_rows(before, len(X))
+        labels = as_called_now(before, Labels.read(y, len(before.row_components)))
+        learned = labels_to_learn(before, labels)
+        _warn_of_single_labels(learned)
+        is_given = learned.labels.is_labelled & ~before.row_is_labelled
+        held_out = before.validation_indices[~is_given[before.validation_indices]]
+        lineage = Lineage(before, learned.labels.classes, called_now(before, labels))
+        after = self._refit(X, learned.labels, lineage, held_out)  # type: ignore[attr-defined]
+        after.changes_ = changes_between(self, after, X, learned.labels)
+        return after
+
+
+def _check_rows(fitted: Fitted, n: int) -> None:
+    """What was found is known row by row, so these must be the same rows."""
+    if n != len(fitted.row_components):
+        raise ValueError(
+            f"X must be the rows that were fitted on, in the same order: expected {len(fitted.row_components):,}, got "
+            f"{n:,}. Give all of them; for other rows there is `predict`."
+        )
+
+
+def as_called_now(fitted: Fitted, labels: Labels) -> Labels:
+    """Labels by the names that classes have now: a source goes on saying what it said before one was renamed."""
+    classes = fitted.classes
+    pairs = zip(classes.ids.tolist(), classes.names.tolist(), strict=True)
+    now = {old: new for old, new in pairs if old not in classes.names.tolist()}
+    if not now:
+        return labels
+    names = [now.get(name, name) for name in labels.classes.tolist()]
+    return Labels.of_distinct([*names, None], labels.codes)  # UNLABELLED is the last position
+
+
+def changes_between(before: Any, after: Any, X: Any, labels: Labels) -> Changes:
+    """What a refit changed."""
+    known = set(before.fitted_.classes.known.astype(str))
+    became = [name for name in after.fitted_.classes.known.astype(str).tolist() if name not in known]
+    changes = compare(Named.of(before.fitted_), Named.of(after.fitted_), became)
+    return replace(changes, held_out=held_out_of_both(before, after, X, labels))
+
+
+def held_out_of_both(before: Any, after: Any, X: Any, labels: Labels) -> HeldOut | None:
+    """How often each model is right on the labels of rows that were validation rows of both."""
+    rows = np.intersect1d(before.validation_indices_, after.validation_indices_)
+    rows = rows[labels.is_labelled[rows] & before.fitted_.row_is_labelled[rows]]
+    if len(rows) == 0:
+        return None
+    truth = labels.names[rows]
+    some = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+    right = [float(np.mean(model.predict(some).astype(str) == truth)) for model in (before, after)]
+    return HeldOut(len(rows), *right)
+
+
+def _warn_of_single_labels(learned: ToLearn) -> None:
+    if learned.alone:
+        names = and_list(f"“{name}”" for name in learned.alone)
+        warnings.warn(
+            f"A class needs two labels or more; {names} has one only, which is left out of this fit. Label another "
+            f"row of it, or give its name to the new class that it is.",
+            stacklevel=3,
+        )
+
+
+# ---- The other way: from classes to rows ----
+
+
+def random_numbers(random_state: Any) -> np.random.RandomState:
+    """By scikit-learn's rule, which is not imported for a plain seed."""
+    if isinstance(random_state, int):
+        return np.random.RandomState(random_state)
+    from sklearn.utils import check_random_state
+
+    return check_random_state(random_state)
+
+
+class GeneratesRows:
+    """What a fitted estimator can draw from p(x, y, z)."""
+
+    fitted_: Fitted
+    latent_dim: int
+
+    def sample(
+        self, n_samples: int = 1, class_name: Any = None, *, mean: bool = False, random_state: Any = None
+    ) -> np.ndarray:
+        """Generate rows of a class, or of classes drawn from p(y); without noise if `mean`."""
+        check_fitted(self)
+        check_parameters({"n_samples": n_samples}, {"n_samples": (Number(1, whole=True),)})
+        rng = random_numbers(random_state)
+        weights = np.exp(self.fitted_.restart.weights[".log_p_y"].astype(float)) * self.fitted_.classes.is_kept
+        if class_name is not None:
+            weights = weights * (self.fitted_.classes.component_class == self.fitted_.classes.position(class_name))
+        components = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
+        return self._generate(components, rng.standard_normal((n_samples, self.latent_dim)), mean, rng)
+
+    def sample_grid(self, n_rows: int = 10, *, random_state: Any = None) -> np.ndarray:
+        """Means of p(x | y, z), (n_rows, components, features): one shared draw behind z a row, one y a column."""
+        check_fitted(self)
+        rng = random_numbers(random_state)
+        n_components = self.fitted_.classes.n_components
+        shared = np.repeat(rng.standard_normal((n_rows, self.latent_dim)), n_components, axis=0)
+        rows = self._generate(np.tile(np.arange(n_components), n_rows), shared, True, rng)
+        return rows.reshape(n_rows, n_components, -1)
+
+    def _generate(
+        self, components: np.ndarray, epsilon: np.ndarray, mean: bool, rng: np.random.RandomState
+    ) -> np.ndarray:
+        fitted, weights = self.fitted_, self.fitted_.restart.weights
+        if in_numpy.is_known(fitted.architecture):
+            rows = in_numpy.means(
+                fitted.architecture, in_numpy.decoded(fitted.architecture, weights, components, epsilon)
+            )
+            rows = rows if mean else in_numpy.draws(fitted.architecture, weights, rows, rng)
+        else:
+            from newfound.compiled_inference import generated_rows
+
+            refuse_fork()
+            rows = generated_rows(fitted, components, epsilon, rng, mean=mean)
+        return fitted.preprocessing.restore(rows)
+
 
 DTYPES = [np.float64, np.float32, np.uint8]  # of X, as it is or as the first of them
 
@@ -94,7 +299,7 @@ class DeepGenerativeClassifier(
         that is mapped from disk, or Dask's: then the fit is of `sample_rows` rows drawn at random (None is 200,000 at
         most) and labelled ones beside them, whose numbers are in `sample_indices_`; columns are scaled by all rows.
         """
-        from newfound.distributed import source_of
+        from newfound.tables.streams import source_of
 
         checks.refuse_unknown(unknown)
         refuse_fork()
@@ -107,7 +312,7 @@ class DeepGenerativeClassifier(
 
     def _fit_sample(self, source: Any, groups: Any, sample_rows: int | None) -> Self:
         """Of a `RowSource`."""
-        from newfound.row_sources import draw_sample
+        from newfound.tables.streams import draw_sample
 
         sample, of_all = draw_sample(source, groups, sample_rows, self.random_state)
         self._fit(sample.X, sample.y, of_all=of_all)
@@ -116,8 +321,8 @@ class DeepGenerativeClassifier(
 
     def _fit(self, X: Any, y: Any, groups: Any = None, **beside: Any) -> Self:
         """With checkpoints, where `beside` holds them."""
-        from newfound.fitting import RULES, fit_model
-        from newfound.training.compilation import keep_compiled_programs_if_asked
+        from newfound.fit import RULES, fit_model
+        from newfound.training.steps import keep_compiled_programs_if_asked
 
         check_parameters(self.get_params(deep=False), RULES)
         keep_compiled_programs_if_asked()
@@ -132,8 +337,8 @@ class DeepGenerativeClassifier(
 
     def _refit(self, X: Any, labels: Labels, lineage: Lineage, held_out: np.ndarray) -> Self:
         """A copy, corrected by labels; `held_out` are rows for validation."""
-        from newfound.refitting import refit_model
-        from newfound.training.compilation import keep_compiled_programs_if_asked
+        from newfound.fit import refit_model
+        from newfound.training.steps import keep_compiled_programs_if_asked
 
         refuse_fork()
         keep_compiled_programs_if_asked()
@@ -150,7 +355,7 @@ class DeepGenerativeClassifier(
 
     def rows_and_labels(self, X: Any, y: Any) -> tuple[Rows, Labels]:
         """X and y as discovery sees them, without a fit."""
-        from newfound.fitting import RULES, prepared_rows
+        from newfound.fit import RULES, prepared_rows
 
         check_parameters(self.get_params(deep=False), RULES)
         X, labels = self._read(X, y)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from newfound.wording import count, if_few_labels
+from newfound._internal.words import count, if_few_labels
 
 
 @dataclass(frozen=True)

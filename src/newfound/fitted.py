@@ -1,16 +1,68 @@
-"""What a fit leaves: one frozen record, made by `fit`, written by `save` and read by `load`."""
+"""What a fit leaves: one frozen record, made by `fit`, written by `save` and read by `load`. No JAX."""
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 
 from newfound.classes import NO_CLASS, Classes
-from newfound.discovery import ClassTree, Discovery, Evidence, Selection
-from newfound.inference import Inference, Posterior
-from newfound.models import Architecture
-from newfound.preprocessing import Preprocessing
-from newfound.trained import RestartResult
+from newfound.discovery.discover import Discovery
+from newfound.discovery.groups import Evidence
+from newfound.discovery.selection import Selection
+from newfound.discovery.tree import ClassTree
+from newfound.models.architecture import Architecture
+from newfound.models.in_numpy import Inference, Posterior
+from newfound.preprocessing.columns import Preprocessing
+
+# ---- What training leaves, for those who use it without training: plain records and NumPy, without JAX ----
+
+TERM_NAMES = {  # as people read them
+    "loss": "loss",
+    "reconstruction": "log p(x | y, z)",
+    "kl_z": "KL of z",
+    "kl_y": "KL of y",
+    "cross_entropy": "cross-entropy of the labels",
+    "pu_loss": "PU loss (missing labels)",
+    "grad_norm": "gradient norm",
+}
+
+
+class Termination(StrEnum):
+    """How training ended."""
+
+    MAX_EPOCHS = "max_epochs"
+    EARLY_STOPPING = "early_stopping"
+    DIVERGED = "diverged"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, eq=False)
+class RestartResult:
+    """What one seed leaves behind."""
+
+    seed: int
+    weights: dict[str, np.ndarray] = field(repr=False)  # of the model, by name (`models.weights`)
+    termination_condition: Termination
+    validation_elbo: float  # mean over the validation rows; nan where there are none
+    learning_rate_reductions: int  # how often it was halved because the loss was no longer finite
+    history: dict[str, np.ndarray] = field(repr=False)
+
+
+def best_restart(restarts: Sequence[RestartResult]) -> int:
+    """The position of the restart with the best validation ELBO, among those that did not diverge if any did not."""
+
+    def worth(restart: RestartResult) -> tuple[bool, float]:
+        elbo = restart.validation_elbo
+        is_usable = restart.termination_condition is not Termination.DIVERGED
+        return is_usable, -math.inf if math.isnan(elbo) else elbo
+
+    return max(range(len(restarts)), key=lambda i: worth(restarts[i]))
+
+
+# ---- What a fit leaves: one frozen record, made by `fit`, written by `save` and read by `load` ----
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, StratifiedGroupKFold, StratifiedKFold
 
+from newfound.config import Number, OneOf, Rule, check_parameters
 from newfound.labels import Labels
-from newfound.parameters import Number, OneOf, Rule, check_parameters
 
 RULES: dict[str, tuple[Rule, ...]] = {"n_splits": (Number(2, 10_000, whole=True),), "shuffle": (OneOf((True, False)),)}
 

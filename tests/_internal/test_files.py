@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from newfound.files import replace_file
+from newfound._internal.files import replace_file
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no umask")

@@ -8,7 +8,7 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM
-from newfound.frames import with_columns
+from newfound._internal.frames import with_columns
 
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 ANSWER = ["newfound_class", "newfound_probability", "newfound_p_new", "newfound_is_new"]

@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from newfound import progress
-from newfound.progress import TimeLeft, in_words, status, step_bar, training_callback
-from newfound.training import ProgressEvent
+from newfound._internal import progress
+from newfound._internal.progress import ProgressEvent, TimeLeft, in_words, status, step_bar, training_callback
 
 EVENT = ProgressEvent(
     step=32, n_steps=64, phase="pseudo-labels", loss=12.345, validation_accuracy=0.5, n_validation_labels=30

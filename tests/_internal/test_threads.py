@@ -8,8 +8,8 @@ from small import blobs, quick, some_labels
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from newfound import GMDGM
-from newfound.inference import Inference
-from newfound.threads import ahead, in_threads
+from newfound._internal.threads import ahead, in_threads
+from newfound.models.in_numpy import Inference
 
 
 def blas_threads():

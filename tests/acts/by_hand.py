@@ -7,13 +7,12 @@ import numpy as np
 from small import unscaled
 
 from newfound.classes import Classes
-from newfound.discovery import Evidence
-from newfound.discovery.class_tree import grow_tree
-from newfound.fitted import Fitted
-from newfound.models import MODELS, Architecture
-from newfound.models.weights import weights_of
-from newfound.preprocessing import Scaling
-from newfound.trained import RestartResult, Termination
+from newfound.discovery.groups import Evidence
+from newfound.discovery.tree import grow_tree
+from newfound.fitted import Fitted, RestartResult, Termination
+from newfound.models.architecture import MODELS, Architecture
+from newfound.models.base import weights_of
+from newfound.preprocessing.columns import Scaling
 
 KNOWN = {"text": np.array(["ape", "bee", "new-2"]), "numbers": np.array([3, 7, 8])}  # one is called like an id
 

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 
 from newfound.acts import perform
 from newfound.classes import NO_CLASS, Classes, Decision
-from newfound.storage import load_fitted, save_fitted
+from newfound.saved import load_fitted, save_fitted
 
 TEXTS = st.sampled_from(["fox", "emu", " elk ", "ape", "Ω-3", "a=b", "new-99", "5"])
 NUMBERS = st.integers(0, 40)

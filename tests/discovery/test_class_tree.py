@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from newfound.discovery import ClassTree
-from newfound.discovery.class_tree import grow_tree, links_between
+from newfound.discovery.tree import ClassTree, grow_tree, links_between
 
 
 @st.composite

@@ -9,18 +9,30 @@ from small import blobs, quick, some_labels
 
 from newfound import GMDGM
 from newfound.config import Initialisation
-from newfound.discovery import Evidence, discover, resolution
-from newfound.discovery.answers import answers, is_sure
-from newfound.discovery.communities import communities
-from newfound.discovery.new_groups import NO_GROUP, Nodes, fragments, missing_labels, new_groups
-from newfound.discovery.resolution import Say, agreement, choose_resolutions, pieces_of_a_class, usual_resolution
-from newfound.discovery.stability import groups_without_labels, large_groups, numbers_in_samples
+from newfound.discovery import groups
+from newfound.discovery.discover import answers, discover, is_sure
+from newfound.discovery.features import sample_rows
+from newfound.discovery.graph import communities, neighbour_graph
+from newfound.discovery.groups import (
+    NO_GROUP,
+    Evidence,
+    Nodes,
+    Say,
+    agreement,
+    choose_resolutions,
+    fragments,
+    groups_without_labels,
+    large_groups,
+    missing_labels,
+    new_groups,
+    numbers_in_samples,
+    pieces_of_a_class,
+    usual_resolution,
+)
+from newfound.discovery.rows import Images, Rows
 from newfound.evaluation import evaluate
-from newfound.graph import neighbour_graph
-from newfound.graph.projection import sample_rows
-from newfound.initialisation import Images, Rows
 from newfound.labels import UNLABELLED
-from newfound.preprocessing import Scaling
+from newfound.preprocessing.columns import Scaling
 
 SETTINGS = Initialisation()
 GRAPH = Initialisation(mixture_max_rows=1)  # however small the table
@@ -93,11 +105,11 @@ def test_the_usual_resolution_is_lower_for_larger_graphs():
 def counted_agreements(monkeypatch, by_resolution):
     """What each resolution agrees with the labels is given; which were tried is counted."""
     tried = []
-    monkeypatch.setattr(resolution, "communities", lambda weights, r, seed: tried.append(r) or np.array([r]))
-    monkeypatch.setattr(resolution, "agreement", lambda labels, community: by_resolution(float(community[0])))
-    monkeypatch.setattr(resolution, "pieces_of_a_class", lambda labels, community: 1.0)
+    monkeypatch.setattr(groups, "communities", lambda weights, r, seed: tried.append(r) or np.array([r]))
+    monkeypatch.setattr(groups, "agreement", lambda labels, community: by_resolution(float(community[0])))
+    monkeypatch.setattr(groups, "pieces_of_a_class", lambda labels, community: 1.0)
     weights = csr_array((SETTINGS.resolution_rows,) * 2)  # of as many rows as the usual resolution is for
-    labels = np.zeros(resolution.FEW_LABELS, int)  # as many as there must be
+    labels = np.zeros(groups.FEW_LABELS, int)  # as many as there must be
     return tried, choose_resolutions(weights, labels, SETTINGS, seed=0)
 
 
@@ -106,26 +118,26 @@ def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
     tried, found = counted_agreements(monkeypatch, lambda r: 1.0)
     most_octaves = SETTINGS.resolution_tolerance / SETTINGS.resolution_penalty
     assert tried[0] == SETTINGS.resolution
-    assert len(tried) == len(set(tried)) == 1 + 2 * most_octaves / resolution.STEP
+    assert len(tried) == len(set(tried)) == 1 + 2 * most_octaves / groups.STEP
     assert np.abs(np.log2(np.array(tried) / SETTINGS.resolution)).max() <= most_octaves
     assert set(found) <= set(tried)
     tried, _ = counted_agreements(monkeypatch, lambda r: 0.0)
-    assert len(tried) == 1 + 2 * resolution.MOST_OCTAVES / resolution.STEP  # nothing to beat: all of them
+    assert len(tried) == 1 + 2 * groups.MOST_OCTAVES / groups.STEP  # nothing to beat: all of them
 
 
 def test_few_labels_must_agree_better_to_leave_the_usual_resolution(monkeypatch):
-    monkeypatch.setattr(resolution, "communities", lambda weights, r, seed: r)
-    monkeypatch.setattr(resolution, "agreement", lambda labels, r: 0.9 + 0.1 * (r > SETTINGS.resolution))
-    monkeypatch.setattr(resolution, "pieces_of_a_class", lambda labels, r: 1.0)
+    monkeypatch.setattr(groups, "communities", lambda weights, r, seed: r)
+    monkeypatch.setattr(groups, "agreement", lambda labels, r: 0.9 + 0.1 * (r > SETTINGS.resolution))
+    monkeypatch.setattr(groups, "pieces_of_a_class", lambda labels, r: 1.0)
     weights = np.empty((SETTINGS.resolution_rows, 0))
-    many, few = (choose_resolutions(weights, np.zeros(n, int), SETTINGS, 0) for n in (resolution.FEW_LABELS, 20))
+    many, few = (choose_resolutions(weights, np.zeros(n, int), SETTINGS, 0) for n in (groups.FEW_LABELS, 20))
     assert next(iter(many)) > SETTINGS.resolution
     assert next(iter(few)) == SETTINGS.resolution
 
 
 @given(st.integers(0, 10_000))
 def test_resolutions_are_those_of_trying_all_best_first_with_positive_weights(seed):
-    octaves = np.arange(-resolution.MOST_OCTAVES, resolution.MOST_OCTAVES + resolution.STEP, resolution.STEP)
+    octaves = np.arange(-groups.MOST_OCTAVES, groups.MOST_OCTAVES + groups.STEP, groups.STEP)
     every = SETTINGS.resolution * 2.0**octaves
     agreements = dict(zip(every.tolist(), np.random.default_rng(seed).uniform(0.3, 1, len(every)), strict=True))
     with pytest.MonkeyPatch.context() as monkeypatch:

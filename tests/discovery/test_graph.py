@@ -6,7 +6,9 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from small import blobs
 
 from newfound.config import Initialisation
-from newfound.graph import hog, neighbour_graph, neighbours, pca_projection, propagate, spectral_embedding, whitened
+from newfound.discovery import graph as neighbours
+from newfound.discovery.features import hog, pca_projection, whitened
+from newfound.discovery.graph import neighbour_graph, propagate, spectral_embedding
 from newfound.labels import UNLABELLED
 
 SETTINGS = Initialisation()

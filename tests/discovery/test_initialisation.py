@@ -7,12 +7,18 @@ from hypothesis import strategies as st
 from small import blobs, some_labels
 
 from newfound.config import Initialisation
-from newfound.graph import neighbour_graph, pca_projection, propagate
-from newfound.initialisation import FeatureSets, Rows, cluster, estimate_class_probabilities, feature_sets, initialise
-from newfound.initialisation.components import _projection, _spans
-from newfound.initialisation.pu import _by_propagation, label_frequencies, linear_opinion_pool
+from newfound.discovery.features import pca_projection
+from newfound.discovery.graph import neighbour_graph, propagate
+from newfound.discovery.pu import (
+    FeatureSets,
+    _by_propagation,
+    estimate_class_probabilities,
+    label_frequencies,
+    linear_opinion_pool,
+)
+from newfound.discovery.rows import Rows, _projection, _spans, cluster, feature_sets, initialise
 from newfound.labels import UNLABELLED
-from newfound.preprocessing import Scaling, decide
+from newfound.preprocessing.columns import Scaling, decide
 
 D_X, N_KNOWN, N_NEW = 4, 2, 2
 SETTINGS = Initialisation()

@@ -5,10 +5,17 @@ import pytest
 from small import blobs, some_labels
 
 from newfound.config import Initialisation
-from newfound.discovery import gaussians
-from newfound.discovery.gaussians import Prior, Table
-from newfound.discovery.mixture import _valley_between, fit_mixture, missing_labels, prefers_mixture
-from newfound.discovery.mixture_starts import afresh, best_known
+from newfound.discovery import mixture
+from newfound.discovery.mixture import (
+    Prior,
+    Table,
+    _valley_between,
+    afresh,
+    best_known,
+    fit_mixture,
+    missing_labels,
+    prefers_mixture,
+)
 from newfound.evaluation import evaluate
 from newfound.labels import UNLABELLED
 
@@ -19,7 +26,7 @@ def a_table(n=60, d=3, n_known=2, seed=0):
     rng = np.random.default_rng(seed)
     labels = np.where(np.arange(n) < 12, np.arange(n) % n_known, UNLABELLED)
     points = rng.standard_normal((n, d)) + 3 * (np.arange(n) % 3)[:, None]
-    return gaussians.make_table(points, labels, n_known, rows_per_dim=10)
+    return mixture.make_table(points, labels, n_known, rows_per_dim=10)
 
 
 def random_responsibilities(table, n_new, seed=0):
@@ -54,13 +61,13 @@ def test_the_marginal_is_the_product_of_predictions_of_one_row_after_the_other()
         scale = scale + kappa / (kappa + 1) * np.outer(z - mean, z - mean)
         mean, nu, kappa = (kappa * mean + z) / (kappa + 1), nu + 1, kappa + 1
     table = Table(Z, np.ones(2), np.zeros((2, 2)), np.full(7, UNLABELLED), 0)
-    assert gaussians.log_marginal(gaussians.statistics(table, np.ones((7, 1))), prior) == pytest.approx(slow)
+    assert mixture.log_marginal(mixture.statistics(table, np.ones((7, 1))), prior) == pytest.approx(slow)
 
 
 def test_sums_over_rows_are_those_of_a_loop():
     table = a_table()
     weights = random_responsibilities(table, 1)
-    of = gaussians.statistics(table, weights)
+    of = mixture.statistics(table, weights)
     for y in range(3):
         mean = sum(w * z for w, z in zip(weights[:, y], table.Z, strict=True)) / weights[:, y].sum()
         scatter = sum(
@@ -75,9 +82,9 @@ def test_the_e_step_is_that_of_a_loop_over_rows_and_classes():
 
     table, d = a_table(), 3
     weights = random_responsibilities(table, 1)
-    of, prior = gaussians.statistics(table, weights), Prior(8.0, 0.2, np.eye(3))
-    labelled, unlabelled = gaussians.label_counts(table, weights)
-    found = gaussians.e_step(table, weights, of, prior)
+    of, prior = mixture.statistics(table, weights), Prior(8.0, 0.2, np.eye(3))
+    labelled, unlabelled = mixture.label_counts(table, weights)
+    found = mixture.e_step(table, weights, of, prior)
     for n in np.flatnonzero(table.labels == UNLABELLED):
         log_weights = []
         for y, (count, mean) in enumerate(zip(of.counts, of.means, strict=True)):
@@ -103,11 +110,11 @@ def test_no_step_lowers_the_bound():
     weights, prior = random_responsibilities(table, 2), Prior(8.0, 0.1, np.eye(3))
     bounds = []
     for _ in range(12):
-        of = gaussians.statistics(table, weights)
-        bounds.append(gaussians.evidence_bound(table, weights, of, prior))
-        prior = gaussians.update_prior(of, prior)
-        bounds.append(gaussians.evidence_bound(table, weights, of, prior))
-        weights = gaussians.e_step(table, weights, of, prior)
+        of = mixture.statistics(table, weights)
+        bounds.append(mixture.evidence_bound(table, weights, of, prior))
+        prior = mixture.update_prior(of, prior)
+        bounds.append(mixture.evidence_bound(table, weights, of, prior))
+        weights = mixture.e_step(table, weights, of, prior)
     assert (np.diff(bounds) > -1e-6).all()
     assert bounds[-1] > bounds[0] + 1
 
@@ -138,11 +145,11 @@ def test_missing_labels_tell_a_new_class_from_a_part_of_a_known_one():
 
 
 def _p_of_third_group(X, truth, labels):
-    table = gaussians.make_table(X, labels, 2, 10)
+    table = mixture.make_table(X, labels, 2, 10)
     rows = np.flatnonzero(labels != UNLABELLED)
     start = np.eye(3)[truth]
     start[rows] = np.eye(3)[labels[rows]]
-    fit = gaussians.iterate(table, start, Prior(15.0, 0.1, np.eye(table.Z.shape[1])))
+    fit = mixture.iterate(table, start, Prior(15.0, 0.1, np.eye(table.Z.shape[1])))
     return missing_labels(table, fit, SETTINGS, seed=0).p_value[0]
 
 
@@ -233,7 +240,7 @@ def test_known_classes_that_are_no_gaussians_are_left_to_the_graph():
 
 def test_statistics_of_an_empty_class_are_finite():
     table = a_table()
-    of = gaussians.statistics(table, np.hstack([random_responsibilities(table, 0), np.zeros((60, 1))]))
+    of = mixture.statistics(table, np.hstack([random_responsibilities(table, 0), np.zeros((60, 1))]))
     assert all(np.isfinite(part).all() for part in of)
 
 
@@ -244,8 +251,8 @@ def test_labels_by_chance_at_one_end_do_not_lead_the_mixture_astray():
     points = rng.standard_normal((160, 2)) * [6.0, 0.5] + 4.0 * truth[:, None] * [0.0, 1.0]
     along = np.where(truth == 0, points[:, 0], -points[:, 0])
     labels = np.where(np.isin(np.arange(160), np.argsort(-along)[:8]), truth, UNLABELLED)
-    table = gaussians.make_table(points, labels, 2, rows_per_dim=10)
-    from_labels, best = gaussians.known_only(table), best_known(table, seed=0)
+    table = mixture.make_table(points, labels, 2, rows_per_dim=10)
+    from_labels, best = mixture.known_only(table), best_known(table, seed=0)
     assert best.bound >= from_labels.bound - 1e-6
     assert np.mean(best.responsibilities.argmax(axis=1) == truth) > 0.95
 

@@ -8,9 +8,11 @@ import pytest
 from small import blobs, quick
 
 from newfound import GMDGM, load
+from newfound._internal.words import DataError
 from newfound.config import Initialisation
-from newfound.data import read_dataset
-from newfound.discovery import discover
+from newfound.discovery.discover import discover
+from newfound.discovery.graph import neighbour_graph
+from newfound.discovery.rows import Rows
 from newfound.discovery.selection import (
     DOUBTFUL,
     NOT_RANDOM,
@@ -20,12 +22,10 @@ from newfound.discovery.selection import (
     label_selection,
     labelled_pairs,
 )
-from newfound.errors import DataError
-from newfound.graph import neighbour_graph
-from newfound.initialisation import Rows
 from newfound.labels import UNLABELLED
-from newfound.preprocessing import Scaling
-from newfound.training import split_rows
+from newfound.preprocessing.columns import Scaling
+from newfound.tables.read import read_dataset
+from newfound.training.batches import split_rows
 
 SETTINGS = Initialisation()
 

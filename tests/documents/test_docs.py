@@ -8,10 +8,10 @@ import runpy
 from pathlib import Path
 
 from newfound import GMDGM, SSVAE
-from newfound.cli import app
-from newfound.fitting import RULES, Parameters
+from newfound.cli.app import app
+from newfound.fit import RULES, Parameters
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guide.md").read_text()
 MODEL = (ROOT / "docs" / "model.md").read_text()
 
@@ -79,7 +79,7 @@ def names_in(*folders: str) -> set[str]:
 
 
 def test_what_the_table_of_symbols_names_exists():
-    defined = names_in("models/*.py", "initialisation/*.py", "config.py", "fitting.py")
+    defined = names_in("models/*.py", "discovery/*.py", "config.py", "fit.py")
     table = MODEL.partition("## Symbols")[2].partition("## ")[0]
     named = re.findall(r"`([a-z_A-Z.]+)`", table)
     assert len(named) > 20

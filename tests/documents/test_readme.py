@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+README = (Path(__file__).parent.parent.parent / "README.md").read_text()
 
 
 @pytest.mark.usefixtures("optimised")
@@ -31,7 +31,7 @@ def test_under_500_words():
 
 
 def test_links_lead_somewhere():
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parent.parent.parent
     targets = re.findall(r"\]\(([^)#:]+)\)", README)
     assert targets
     assert all((root / target).exists() for target in targets)

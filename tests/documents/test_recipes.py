@@ -13,7 +13,7 @@ from small import blobs, quick, some_labels
 import newfound
 from newfound.labels import UNLABELLED
 
-RECIPES = (Path(__file__).parent.parent / "docs" / "recipes.md").read_text()
+RECIPES = (Path(__file__).parent.parent.parent / "docs" / "recipes.md").read_text()
 BLOCKS = dict(re.findall(r"<!-- run: (\w+) -->\n```python\n(.*?)```", RECIPES, re.DOTALL))
 NAMES = np.array(["login", "invoice", "delivery", "refund"])
 

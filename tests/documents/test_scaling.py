@@ -13,7 +13,7 @@ from small import blobs, quick, some_labels
 
 from newfound import GMDGM
 
-DOCUMENT = (Path(__file__).parent.parent / "docs" / "scaling.md").read_text()
+DOCUMENT = (Path(__file__).parent.parent.parent / "docs" / "scaling.md").read_text()
 BLOCKS = dict(re.findall(r"<!-- run: (\w+) -->\n```python\n(.*?)```", DOCUMENT, re.DOTALL))
 NAMES = list("abcde")
 

@@ -12,8 +12,8 @@ from small import blobs, quick, some_labels
 from newfound import GMDGM, SSVAE, Config
 from newfound.estimator import estimator_of
 from newfound.evaluation import evaluate
-from newfound.models import MODELS
-from newfound.trained import Termination
+from newfound.fitted import Termination
+from newfound.models.architecture import MODELS
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,7 @@
 import pytest
+from experiments import queue, targets
 from published import write_sets
 from tiny import TINY
-
-from newfound.experiments import queue, targets
 
 
 @pytest.fixture(scope="session")

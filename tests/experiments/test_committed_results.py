@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments import queue, targets
+from experiments.experiment import Experiment
+from experiments.figures import reflected_density
+from experiments.more_tables import all_claims
+from experiments.presets import DEFAULT, PRESETS, VARIANTS
+from experiments.records import read_records
+from experiments.scores import evaluation_of, recorded_classes, scores
+from experiments.tables import N_SEEDS
 from PIL import Image
 from tiny import COMMITTED
 
 from newfound.config import Config, Initialisation, Objective, Optimisation
 from newfound.estimator import DeepGenerativeClassifier
-from newfound.experiments import queue, targets
-from newfound.experiments.claims import all_claims
-from newfound.experiments.component_scores import evaluation_of, recorded_classes, scores
-from newfound.experiments.experiment import Experiment
-from newfound.experiments.paper_figures import reflected_density
-from newfound.experiments.presets import DEFAULT, PRESETS, VARIANTS
-from newfound.experiments.published import N_SEEDS
-from newfound.experiments.records import read_records
 
 FIGURES = [*(f"figure-{i}" for i in range(1, 6)), "appendix-ssvae", "appendix-gmdgm"]
 

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from experiments.baselines import BASELINES
+from experiments.experiment import Experiment, run_experiment
+from experiments.presets import by_name
+from experiments.records import read_arrays, read_records
+from experiments.scores import evaluate_task, evaluation_of, recorded_classes, scores
+from experiments.tasks import Task, make_task
 from tiny import TINY
 
 from newfound.classes import Classes
-from newfound.experiments.baselines import BASELINES
-from newfound.experiments.component_scores import evaluate_task, evaluation_of, recorded_classes, scores
-from newfound.experiments.experiment import Experiment, run_experiment
-from newfound.experiments.presets import by_name
-from newfound.experiments.records import read_arrays, read_records
-from newfound.experiments.tasks import Task, make_task
 from newfound.labels import Labels
 
 

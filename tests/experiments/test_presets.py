@@ -1,10 +1,7 @@
 """Presets are changes of names, and a record holds the whole configuration."""
 
 import pytest
-
-from newfound.config import Config
-from newfound.estimator import GMDGM
-from newfound.experiments.presets import (
+from experiments.presets import (
     CONFIG_NAMES,
     OF_THE_TASK,
     PRESETS,
@@ -16,6 +13,9 @@ from newfound.experiments.presets import (
     parse_changes,
     whole_settings,
 )
+
+from newfound.config import Config
+from newfound.estimator import GMDGM
 
 
 def test_the_paper_preset_is_appendix_c():

@@ -1,11 +1,10 @@
 """Many experiments: none is computed twice, none is mixed with others, and Ctrl-C leaves no half result."""
 
 import pytest
+from experiments import queue, targets
+from experiments.experiment import Experiment
+from experiments.records import read_records
 from tiny import TINY
-
-from newfound.experiments import queue, targets
-from newfound.experiments.experiment import Experiment
-from newfound.experiments.records import read_records
 
 KMEANS = targets.Choice(("har",), ("k-means",), ("semi-supervised",))
 

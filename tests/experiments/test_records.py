@@ -4,9 +4,8 @@ import os
 
 import numpy as np
 import pytest
-
-from newfound.experiments.experiment import Experiment
-from newfound.experiments.records import (
+from experiments.experiment import Experiment
+from experiments.records import (
     arrays_file,
     gather,
     lines_file,

@@ -6,7 +6,7 @@ import pytest
 from tiny import COMMITTED
 from typer.testing import CliRunner
 
-from newfound.cli import app
+from newfound.cli.app import app
 
 KMEANS = ("--dataset", "har", "--model", "k-means", "--regime", "semi-supervised")
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from experiments.experiment import Experiment
+from experiments.more_tables import BUDGETS, N_DRAWS, suggestion_series
+from experiments.person import is_simulated, named_by_majority
 from small import blobs, quick
 
 from newfound import GMDGM
-from newfound.experiments.experiment import Experiment
-from newfound.experiments.simulated_person import is_simulated, named_by_majority
-from newfound.experiments.suggestion_tables import BUDGETS, N_DRAWS, suggestion_series
 
 
 def test_which_methods_have_a_person():

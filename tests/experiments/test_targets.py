@@ -3,13 +3,10 @@
 import re
 
 import pytest
+from experiments import tables, targets
+from experiments.records import Group, Summary, read_records
+from experiments.tables import TABLE_1, TABLE_2, Published, latex, markdown
 from PIL import Image
-
-from newfound.experiments import agreement, targets
-from newfound.experiments.published import TABLE_1, TABLE_2, Published
-from newfound.experiments.records import read_records
-from newfound.experiments.summaries import Group, Summary
-from newfound.experiments.table_files import latex, markdown
 
 
 def test_all_is_what_the_paper_has():
@@ -107,7 +104,7 @@ def test_a_group_says_how_many_seeds_are_done():
     ],
 )
 def test_verdicts(ours, paper, expected):
-    assert agreement.verdict(ours, paper) == expected
+    assert tables.verdict(ours, paper) == expected
 
 
 def test_tables_as_text():

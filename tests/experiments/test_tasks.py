@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-
-from newfound.experiments import demo
-from newfound.experiments.tasks import (
+from experiments import demo
+from experiments.tasks import (
     HIDDEN_KNOWN,
     Parts,
     hide_known_classes,
@@ -14,6 +13,7 @@ from newfound.experiments.tasks import (
     split_rows,
     task_of,
 )
+
 from newfound.labels import Labels
 
 

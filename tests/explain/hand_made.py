@@ -3,8 +3,9 @@
 import numpy as np
 
 from newfound.classes import Classes
-from newfound.data.schema import Column
-from newfound.descriptions import RowSample, TreeHints, describe_classes
+from newfound.explain.columns import RowSample
+from newfound.explain.describe import TreeHints, describe_classes
+from newfound.tables.dataset import Column
 
 NO_HINTS = TreeHints()
 

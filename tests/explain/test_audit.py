@@ -9,16 +9,15 @@ from small import blobs
 
 import newfound
 from newfound import Config, DataError
-from newfound.auditing import Audit, HiddenClass, audit_rows, headline, make_audit, sentences
-from newfound.auditing.hidden_classes import Sample, compare, hide, sample_rows, with_random_labels
-from newfound.auditing.make_audit import classes_to_hide
-from newfound.auditing.verdict import judge, missing_label_p_value
-from newfound.discovery import Discovery, discover
-from newfound.discovery.class_tree import grow_tree
+from newfound.discovery.discover import Discovery, discover
+from newfound.discovery.rows import Rows
+from newfound.discovery.tree import grow_tree
 from newfound.estimator import GMDGM
-from newfound.initialisation import Rows
+from newfound.explain import audit as make_audit
+from newfound.explain.audit import Sample, audit_rows, classes_to_hide, compare, hide, sample_rows, with_random_labels
+from newfound.explain.audit_record import Audit, HiddenClass, headline, judge, missing_label_p_value, sentences
 from newfound.labels import UNLABELLED, Labels
-from newfound.preprocessing import Scaling
+from newfound.preprocessing.columns import Scaling
 
 CONFIG = Config().replace(n_trees=30)  # forests cost most, and blobs are easy
 SETTINGS = CONFIG.initialisation

@@ -8,9 +8,17 @@ import pytest
 from small import blobs
 
 import newfound
-from newfound.auditing import Audit, BaselineScore, HiddenClass, baseline_sentences, sentences
-from newfound.auditing.baseline_methods import METHODS, Problem, Space, starting_centres
-from newfound.auditing.baseline_scores import BaselineRound, best_f1, score_round, summarise
+from newfound.explain.audit_record import Audit, BaselineScore, HiddenClass, baseline_sentences, sentences
+from newfound.explain.baselines import (
+    METHODS,
+    BaselineRound,
+    Problem,
+    Space,
+    best_f1,
+    score_round,
+    starting_centres,
+    summarise,
+)
 from newfound.labels import UNLABELLED, Labels
 
 

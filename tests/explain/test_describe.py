@@ -14,10 +14,11 @@ from small import blobs, quick, some_labels
 
 import newfound
 from newfound import GMDGM
-from newfound.data.schema import MISSING_CATEGORY, Column
-from newfound.descriptions import Description, Descriptions, TreeHints
-from newfound.descriptions.conditions import Bound, Condition, all_hold, merge
-from newfound.descriptions.source_columns import SourceColumn
+from newfound.explain.columns import SourceColumn
+from newfound.explain.describe import TreeHints
+from newfound.explain.rules import Bound, Condition, all_hold, merge
+from newfound.explain.wording import Description, Descriptions
+from newfound.tables.dataset import MISSING_CATEGORY, Column
 
 ISLANDS = ("Biscoe", "Dream", "Torgersen")
 

@@ -5,10 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newfound.descriptions.in_words import decimals_for, number_text
-from newfound.descriptions.row_sample import MAX_ROWS, MAX_ROWS_OF_CLASS, choose_rows
-from newfound.descriptions.separation import somers_d
-from newfound.descriptions.source_columns import SourceColumn, columns_from_names, weighted_median
+from newfound.explain.columns import (
+    MAX_ROWS,
+    MAX_ROWS_OF_CLASS,
+    SourceColumn,
+    choose_rows,
+    columns_from_names,
+    weighted_median,
+)
+from newfound.explain.differences import somers_d
+from newfound.explain.wording import decimals_for, number_text
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from fuzz_mutations import decoded, encoded
 from pyarrow import feather
 
-from newfound.data import read_batches, read_dataset
+from newfound.tables.read import read_batches, read_dataset
 
 CSV = b"a,b,day,species\n" + b"".join(
     b"%d.5,%d,2024-01-%02d,%s\n" % (i, i % 3, i + 1, b"xy"[i % 2 :][:1]) for i in range(9)
@@ -196,7 +196,7 @@ def _zip(members: dict[str, Any]) -> bytes:
 
 
 def _read_har(data: bytes, folder: Path) -> None:
-    from newfound.data.har_reader import read_har
+    from experiments.named import read_har
 
     (folder / "har.zip").write_bytes(data)
     for part in read_har(folder / "har.zip"):
@@ -253,7 +253,8 @@ RUN_FILES = (
 def make_run(folder: Path) -> None:
     """A small run, and within it a small model, to be damaged."""
     from newfound import GMDGM, Config
-    from newfound.runs import Origin, act_on, open_run, write_run
+    from newfound.runs.derived import Origin, act_on, write_run
+    from newfound.runs.run import open_run
 
     rng = np.random.default_rng(0)
     truth = np.arange(60) % 3
@@ -283,7 +284,7 @@ def _run_seeds(good: Path) -> list[bytes]:
 
 
 def _read_run(data: bytes, folder: Path) -> None:
-    from newfound.runs import open_run
+    from newfound.runs.run import open_run
 
     name = RUN_FILES[data[0] % len(RUN_FILES)] if data else RUN_FILES[0]
     run, good = folder / "run", folder / "good"
@@ -321,9 +322,8 @@ def _read_model(data: bytes, folder: Path) -> None:
 
 
 def _read_settings(data: bytes, folder: Path) -> None:
-    from newfound.config import Config
-    from newfound.fitting import RULES
-    from newfound.parameters import check_parameters
+    from newfound.config import Config, check_parameters
+    from newfound.fit import RULES
 
     try:
         stored = json.loads(data)
@@ -345,7 +345,7 @@ def _settings_seeds() -> list[bytes]:
 
 
 def _read_options(data: bytes, folder: Path) -> None:
-    from newfound.cli.option_values import number_or_auto, parse_classes, parse_keep
+    from newfound.cli.console import number_or_auto, parse_classes, parse_keep
 
     text = data.decode("utf-8", "surrogateescape")
     names = ["0", "1", "2", "9", "cat", "5-9", "[red]"]
@@ -366,7 +366,7 @@ def _read_command(data: bytes, folder: Path) -> None:
     """A command line, its words separated by line breaks; nothing is fitted, because there is no such file."""
     import typer.main
 
-    from newfound.cli import app
+    from newfound.cli.app import app
 
     words = [word for word in data.decode("utf-8", "surrogateescape").split("\n") if word][:20]
     words = [word for word in words if "demo" not in word and "reproduce" not in word and "get" not in word]
@@ -414,7 +414,7 @@ def _command_seeds() -> list[bytes]:
 def _read_estimator(data: bytes, folder: Path) -> None:
     """X, y and keywords from a JSON object; everything up to what would be trained on."""
     from newfound import GMDGM
-    from newfound.label_checks import check_number, check_validation
+    from newfound.fit import check_number, check_validation
 
     try:
         given = decoded(json.loads(data))

@@ -8,12 +8,13 @@ import pytest
 from all_bad_inputs import ALL, FILES
 from bad_archives import ARCHIVES
 from bad_values import HIDE, KEEP, LABELS, NUMBERS, SETTINGS
+from experiments.named import read_har
 
 from newfound import GMDGM
-from newfound.cli.option_values import number_or_auto, parse_classes, parse_keep
-from newfound.data import DataError, read_dataset
-from newfound.data.har_reader import read_har
-from newfound.label_checks import check_number, check_validation
+from newfound._internal.words import DataError
+from newfound.cli.console import number_or_auto, parse_classes, parse_keep
+from newfound.fit import check_number, check_validation
+from newfound.tables.read import read_dataset
 
 X = np.array([[1.0, 2.0], [2.0, 0.5], [3.0, 1.0], [5.0, 4.0], [0.0, 1.5], [2.5, 2.5]])
 

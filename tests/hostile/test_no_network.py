@@ -9,9 +9,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "fuzzing"))
 from fuzz_targets import make_run
 
-from newfound.report import write_report
-from newfound.runs import open_run
-from newfound.runs.labelled import predict_file
+from newfound.report.page import write_report
+from newfound.runs.predict import predict_file
+from newfound.runs.run import open_run
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from bad_files import ROWS, picture
 from pyarrow import feather
 
 import newfound as package
-from newfound.data import DataError, read_batches, read_dataset
+from newfound._internal.words import DataError
+from newfound.tables.read import read_batches, read_dataset
 
 
 def log_of(dataset):
@@ -170,7 +171,7 @@ def test_brackets_in_names_and_a_terminal_of_ascii(tmp_path):
 
 
 def test_text_for_spreadsheets_is_not_computed():
-    from newfound.runs.labelled import defused
+    from newfound.runs.predict import defused
 
     table = pa.table({"=a": ["=1+1", "+x", "-x", "@x", "\tx", "x=1", None, ""], "b": [-1.0] * 8})
     made = defused(table)

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newfound.labelling.correction import MAX_LABELS, corrected, heard_labels
-from newfound.labelling.likeness import Likeness, joined, neighbour_distance
+from newfound.labelling.given import MAX_LABELS, corrected, heard_labels
+from newfound.labelling.suggest import Likeness, joined, neighbour_distance
 from newfound.labels import UNLABELLED
 
 

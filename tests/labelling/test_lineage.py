@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from made_up import made_up, names
 
 from newfound.acts import ACTS
-from newfound.discovery import ClassTree
-from newfound.labelling import Changes, HeldOut, Named, compare, sentences
+from newfound.discovery.tree import ClassTree
+from newfound.estimator import as_called_now
+from newfound.labelling.changes import Changes, HeldOut, Named, change_sentences, compare
 from newfound.labelling.given import called_now, labels_to_learn
-from newfound.labelling.labelling_loop import as_called_now
 from newfound.labelling.lineage import Lineage
 
 BEFORE = np.repeat([0, 1, 2, 3], 30)  # ape, bee, new-1, new-2
@@ -152,7 +152,7 @@ def test_changes_survive_json_and_are_told_in_sentences():
     changes = changed(["a"] * 10 + ["b"] * 10, ["a"] * 6 + ["c"] * 4 + ["b"] * 10)
     changes = replace(changes, held_out=HeldOut(12, 0.5, 0.75), became_known=["c"])
     assert Changes.from_json(changes.to_json()) == changes
-    assert sentences(changes) == [
+    assert change_sentences(changes) == [
         "“c” is known now.",
         "“a” was split into “a” and “c”.",
         "“c” (4 rows) appeared.",
@@ -166,4 +166,4 @@ def test_a_class_with_another_name_is_the_same_class():
     before, after = Named(np.array(["new-1"] * 5), {"new-1": "new-1"}), Named(np.array(["new-1"] * 5), {"new-1": "cow"})
     same = compare(before, after)
     assert (same.appeared, same.vanished, same.n_moved) == ([], [], 0)
-    assert sentences(same)[0] == "No row moved to another class."
+    assert change_sentences(same)[0] == "No row moved to another class."

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import made_up
 
-from newfound.labelling import suggest_rows
-from newfound.labelling.suggestions import doubts
+from newfound.labelling.suggest import doubts, suggest_rows
 
 
 def suggested(fitted, latent, n, is_open=None):

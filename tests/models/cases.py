@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from newfound.models import MODELS, Architecture, log_prior
+from newfound.models.architecture import MODELS, Architecture, log_prior
 from newfound.models.base import DeepGenerativeModel
 from newfound.models.likelihoods import LIKELIHOODS
-from newfound.models.randomness import key_of
+from newfound.models.networks import key_of
 
 D_X, N_KNOWN, N_NEW = 6, 2, 3
 K = N_KNOWN + N_NEW

@@ -5,8 +5,8 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM, load
-from newfound.calibration import HIGHEST, LOWEST, MIN_LABELS, fit_temperature, negative_log_likelihood
-from newfound.wording import if_few_labels
+from newfound._internal.words import if_few_labels
+from newfound.models.in_numpy import HIGHEST, LOWEST, MIN_LABELS, fit_temperature, negative_log_likelihood
 
 
 def honest(n: int, classes: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

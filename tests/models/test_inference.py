@@ -14,16 +14,15 @@ import pytest
 from cases import BLOCKS, CASES, D_X, Case, K
 from small import blobs, imported_by, quick, some_labels, unscaled
 
-from newfound import GMDGM, decoding, inference, load, load_predictor
-from newfound.inference import Inference, Perceptron, Posterior, normed
-from newfound.models import MODELS, Architecture
+from newfound import GMDGM, load, load_predictor
+from newfound.models import in_numpy
+from newfound.models.architecture import MODELS, Architecture, posterior_shapes
+from newfound.models.base import model_of, weights_of
+from newfound.models.in_numpy import Inference, Perceptron, Posterior, normed
 from newfound.models.likelihoods import LIKELIHOODS, LearnedGaussian
-from newfound.models.networks import ACTIVATIONS, Mlp
-from newfound.models.randomness import key_of
-from newfound.models.shapes import posterior_shapes
-from newfound.models.weights import model_of, weights_of
+from newfound.models.networks import ACTIVATIONS, Mlp, key_of
 from newfound.predictor import Predictor
-from newfound.preprocessing import Scaling
+from newfound.preprocessing.columns import Scaling
 
 HEAVY = ("jax", "equinox", "optax")
 
@@ -54,7 +53,7 @@ def test_the_posterior_is_that_of_the_model(case):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_generated_rows_are_those_of_the_model(case):
     model, architecture, rng = case.build(), shape_of(case), np.random.RandomState(0)
-    if not decoding.is_known(architecture):
+    if not in_numpy.is_known(architecture):
         pytest.skip("it generates by its own equations, in JAX")
     components, epsilon = rng.randint(K, size=40), rng.standard_normal((40, 3)).astype("f4")
     ys = np.eye(K, dtype="f4")[components]
@@ -66,19 +65,19 @@ def test_generated_rows_are_those_of_the_model(case):
         return output, jax.vmap(model.likelihood.mean)(output), draws
 
     output, mean, draws = map(np.asarray, slow(ys, epsilon))
-    here = decoding.decoded(architecture, weights_of(model), components, epsilon)
+    here = in_numpy.decoded(architecture, weights_of(model), components, epsilon)
     np.testing.assert_allclose(here, output, atol=1e-5)
-    np.testing.assert_allclose(decoding.means(architecture, here), mean, atol=1e-5)
-    drawn = decoding.draws(architecture, weights_of(model), np.repeat(mean[:1], 4_000, axis=0), rng)
+    np.testing.assert_allclose(in_numpy.means(architecture, here), mean, atol=1e-5)
+    drawn = in_numpy.draws(architecture, weights_of(model), np.repeat(mean[:1], 4_000, axis=0), rng)
     np.testing.assert_allclose(drawn.mean(axis=0), draws.mean(axis=0), atol=0.15)
     np.testing.assert_allclose(drawn.std(axis=0), draws.std(axis=0), atol=0.15)
 
 
 def test_what_is_known_here_is_in_the_registries():
-    assert set(inference.ACTIVATIONS) == set(ACTIVATIONS)
-    assert set(decoding.P_Z) <= set(MODELS)
-    assert {*decoding.FEATURE_TYPES, "mixed"} <= set(LIKELIHOODS)
-    assert decoding.GAUSSIAN_FLOOR == LearnedGaussian.FLOOR
+    assert set(in_numpy.ACTIVATIONS) == set(ACTIVATIONS)
+    assert set(in_numpy.P_Z) <= set(MODELS)
+    assert {*in_numpy.FEATURE_TYPES, "mixed"} <= set(LIKELIHOODS)
+    assert in_numpy.GAUSSIAN_FLOOR == LearnedGaussian.FLOOR
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -113,7 +112,7 @@ def test_rows_are_chosen_and_scaled_block_by_block(monkeypatch, shift, scale, dt
     x = (X[:, is_kept].astype("f4") - shift) * scale
     expected = normed(np.exp(np.asarray(log_q_y(model, x)) / 1.7))
     np.testing.assert_allclose(normed(whole), expected, atol=1e-6)
-    monkeypatch.setattr(inference, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(in_numpy, "BLOCK_BYTES", 1)
     in_blocks = replace(asked)  # 64 rows at a time: the last block is not full
     np.testing.assert_allclose(in_blocks.component_probabilities(X, 1.7), whole, atol=1e-6)
     np.testing.assert_allclose(in_blocks.latent_means(X), asked.latent_means(X), atol=3e-6)
@@ -128,7 +127,7 @@ def test_x_is_never_copied_as_a_whole(dtype):
     answers = asked.component_probabilities(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    blocks = 8 * inference.BLOCK_BYTES
+    blocks = 8 * in_numpy.BLOCK_BYTES
     assert peak < 2 * answers.nbytes + blocks
     assert len(answers) == len(X)
 

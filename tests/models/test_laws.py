@@ -10,13 +10,8 @@ import pytest
 from cases import CASES, D_X, N_KNOWN, K, fixed_scales
 
 from newfound.labels import UNLABELLED
-from newfound.models.objective import (
-    Expectation,
-    Weights,
-    batch_terms,
-    row_terms,
-)
-from newfound.models.randomness import key_of
+from newfound.models.networks import key_of
+from newfound.models.objective import Expectation, Weights, batch_terms, row_terms
 
 pytestmark = [pytest.mark.usefixtures("strict_numbers"), pytest.mark.parametrize("case", CASES, ids=str)]
 

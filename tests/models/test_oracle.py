@@ -8,8 +8,8 @@ from cases import CASES, K
 from scipy.stats import bernoulli, norm
 
 from newfound.labels import UNLABELLED
+from newfound.models.networks import key_of
 from newfound.models.objective import Expectation, row_terms
-from newfound.models.randomness import key_of
 
 
 def forward(mlp, *inputs):

@@ -1,7 +1,7 @@
 import jax
 import numpy as np
 
-from newfound.models.randomness import key_of
+from newfound.models.networks import key_of
 
 
 def test_uniform_numbers_are_uniform_and_independent():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from newfound.models import log_prior
+from newfound.models.architecture import log_prior
 from newfound.models.objective import pu_log_prob
 
 

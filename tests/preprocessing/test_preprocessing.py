@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.preprocessing import check_feature_types, check_image_shape, decide, is_binary
-from newfound.preprocessing.scaling import blocks_of_features
-from newfound.preprocessing.statistics import BLOCK_ROWS, ColumnStatistics
+from newfound.preprocessing.checks import check_feature_types, check_image_shape
+from newfound.preprocessing.columns import BLOCK_ROWS, ColumnStatistics, blocks_of_features, decide, is_binary
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(5, 3, (50, 4)).astype(np.float32)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from newfound.preprocessing import Reach, about_cells, about_reach, decide
+from newfound.preprocessing.checks import Reach, about_cells, about_reach
+from newfound.preprocessing.columns import decide
 
 RNG = np.random.default_rng(0)
 X = RNG.normal([0, 5, 170, 3], [1, 2, 10, 1], (300, 4))

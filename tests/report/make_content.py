@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.datasets import load_digits
 
-from newfound.auditing import Audit, HiddenClass
 from newfound.config import Config
-from newfound.descriptions import Description, Rule
 from newfound.evaluation import Certainty, evaluate
+from newfound.explain.audit_record import Audit, HiddenClass
+from newfound.explain.wording import Description, Rule
 from newfound.report.content import Calibration, ClassContent, Disagreement, Examples, LatentMap, ReportContent
-from newfound.runs import Discovered
+from newfound.runs.answer import Discovered
 
 ATTACK = "<script>alert(1)</script>"
 CLOSER = "</script><img src=x onerror=alert(2)>"

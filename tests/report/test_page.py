@@ -12,19 +12,14 @@ import pytest
 from make_content import ATTACK, CASES, CLOSER, large_table
 from PIL import Image
 
-from newfound.auditing import hidden_sentence
+from newfound._internal.words import percent
 from newfound.evaluation import METRICS
-from newfound.report.cards import MAX_CARDS, N_FIRST, cards
-from newfound.report.charts import reliability, training, training_curves
-from newfound.report.confusion import confusion, metrics
-from newfound.report.feature_table import deviations
-from newfound.report.map_data import map_data
-from newfound.report.marks import marks
+from newfound.explain.audit_record import hidden_sentence
+from newfound.report.cards import MAX_CARDS, N_FIRST, cards, data_uri, deviations, limits
+from newfound.report.charts import Axis, confusion, map_data, marks, metrics, reliability, training, training_curves
 from newfound.report.page import render
-from newfound.report.pictures import data_uri, limits
-from newfound.report.sentences import TERMINATION_MEANS, number, percent, squeeze, temperature
-from newfound.report.svg import Axis
-from newfound.runs import answer, sentences
+from newfound.report.words import TERMINATION_MEANS, number, squeeze, temperature
+from newfound.runs.answer import answer, discovery_sentences
 
 
 class Page(HTMLParser):
@@ -137,7 +132,7 @@ def test_the_answer_is_the_first_thing_said(case, contents, parsed):
     first = f"{said.found}; {said.reason}: {said.advice}."
     assert first == str(said)
     assert text.index(first) < text.index("newfound suggest") < text.index("Probably yes")
-    assert all(sentence in text for sentence in map(" ".join, map(str.split, sentences(content.discovered))))
+    assert all(sentence in text for sentence in map(" ".join, map(str.split, discovery_sentences(content.discovered))))
     assert "Found on the graph of neighbours. 37 rows (" in text
 
 
@@ -191,7 +186,7 @@ def test_commands_are_ready_to_be_copied(contents, pages):
 
 
 def test_every_termination_condition_is_explained(contents):
-    from newfound.trained import Termination
+    from newfound.fitted import Termination
 
     assert TERMINATION_MEANS.keys() == {str(condition) for condition in Termination}
     for condition, meaning in TERMINATION_MEANS.items():
@@ -273,7 +268,7 @@ def test_numbers_that_rest_on_few_labels_say_so(contents, parsed):
 
 
 def test_every_term_of_the_loss_has_its_printed_name(contents):
-    from newfound.trained import TERM_NAMES
+    from newfound.fitted import TERM_NAMES
 
     curves = training_curves(contents["digits"].history)
     expected = ("kl_z", "kl_y", "cross_entropy", "pu_loss")

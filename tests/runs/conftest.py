@@ -34,8 +34,8 @@ def workplace(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def kept_programs(monkeypatch):
     """Commands in this process leave JAX's settings alone; the list tells how often one would have changed them."""
-    from newfound.training import compilation
+    from newfound.training import steps
 
     calls = []
-    monkeypatch.setattr(compilation, "keep_compiled_programs", lambda: calls.append("kept"))
+    monkeypatch.setattr(steps, "keep_compiled_programs", lambda: calls.append("kept"))
     return calls

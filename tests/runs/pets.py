@@ -9,7 +9,7 @@ import sys
 import numpy as np
 from typer.testing import CliRunner
 
-from newfound.cli import app
+from newfound.cli.app import app
 
 QUICK = ("--epochs", "3", "--n-new", "2", "--no-audit")
 FIT = ("fit", "pets.csv", "--label", "species", "--id", "name", *QUICK)

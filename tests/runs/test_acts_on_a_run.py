@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from pets import newfound
 
-from newfound.data import read_dataset
-from newfound.disk import disk
-from newfound.errors import DataError
-from newfound.runs import act_on, caught_up, manifest, open_run, undo
-from newfound.runs.derived import is_behind
+from newfound._internal.files import disk
+from newfound._internal.words import DataError
+from newfound.runs import manifest
+from newfound.runs.derived import act_on, caught_up, is_behind, undo
+from newfound.runs.run import open_run
+from newfound.tables.read import read_dataset
 
 FOLLOWING = ("predictions.parquet", "predictions.csv", "disagreements.csv", "classes.json", "examples.safetensors")
 SEQUENCE = [

@@ -9,10 +9,13 @@ import pytest
 from small import blobs, quick, some_labels
 from typer.testing import CliRunner
 
-from newfound.cli import app
-from newfound.data import read_dataset
-from newfound.report import write_report
-from newfound.runs import Origin, act_on, fit_run, open_run, predict_file
+from newfound.cli.app import app
+from newfound.report.page import write_report
+from newfound.runs.derived import Origin, act_on
+from newfound.runs.new_run import fit_run
+from newfound.runs.predict import predict_file
+from newfound.runs.run import open_run
+from newfound.tables.read import read_dataset
 
 N, KINDS = 3_000, np.array(["ant", "bee", ""])
 

@@ -5,10 +5,10 @@ import json
 import pytest
 from pets import newfound, pets, write_csv
 
-from newfound.auditing import Audit
-from newfound.report import write_report
-from newfound.runs import open_run
+from newfound.explain.audit_record import Audit
+from newfound.report.page import write_report
 from newfound.runs.manifest import seal
+from newfound.runs.run import open_run
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import pytest
 from pets import FIT, QUICK, newfound, pets, write_csv
 from small import imported_by
 
-from newfound.cli.option_values import parse_classes, parse_keep
+from newfound.cli.console import parse_classes, parse_keep
 from newfound.evaluation import METRICS
-from newfound.runs import open_run
+from newfound.runs.run import open_run
 
 
 def test_predict_another_file_as_csv_and_parquet(workplace, kept_programs):
@@ -69,17 +69,17 @@ def test_every_table_format_that_can_be_streamed_is(workplace, tmp_path, monkeyp
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    from newfound.runs import predictions
+    from newfound.runs import predict
 
     def read_whole(*arguments, **options):
         raise AssertionError("the file was read whole")
 
     pq.write_table(pyarrow.csv.read_csv(workplace / "more.csv"), tmp_path / "more.pq")
-    monkeypatch.setattr(predictions, "read_dataset", read_whole)
-    monkeypatch.setattr(predictions, "ROWS_AT_A_TIME", 100)
+    monkeypatch.setattr(predict, "read_dataset", read_whole)
+    monkeypatch.setattr(predict, "ROWS_AT_A_TIME", 100)
     answers = []
     for source in (workplace / "more.csv", workplace / "more.tab", tmp_path / "more.pq"):
-        batches = list(predictions.predict_batches(open_run(workplace / "run"), str(source)))
+        batches = list(predict.predict_batches(open_run(workplace / "run"), str(source)))
         assert max(len(batch["class"]) for batch in batches) <= 100
         answers.append(np.concatenate([batch["class"] for batch in batches]).tolist())
     assert len(answers[0]) == 240

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from newfound.classes import Classes
-from newfound.discovery.class_tree import grow_tree
-from newfound.runs import Discovered, headline, open_run, sentences
-from newfound.runs.discovered import evidence_sentence, near_and_wide
+from newfound.discovery.tree import grow_tree
+from newfound.explain.describe import near_and_wide
+from newfound.runs.answer import Discovered, discovery_sentences, evidence_sentence, headline
+from newfound.runs.run import open_run
 
 FOUND = Discovered(
     n_new=3,
@@ -41,22 +42,22 @@ def test_the_answer_in_a_few_words(change, said):
 
 
 def test_what_the_answer_rests_on():
-    assert sentences(FOUND) == [
+    assert discovery_sentences(FOUND) == [
         "Found on the graph of neighbours.",
         "37 rows (4%) are not sure of their class.",
         "Among the new classes, “new-2” and “new-3” are closest to each other.",
         "If one of them should be two classes, it is “new-1”.",
     ]
     small = replace(FOUND, n_new=1, method="mixture", n_unsure=1, closest=[], divisible=None)
-    assert sentences(small) == [
+    assert discovery_sentences(small) == [
         "Found by a mixture of Gaussians, because the table is small.",
         "1 row (<1%) is not sure of its class.",
     ]
-    assert sentences(replace(small, n_new=0, n_unsure=0)) == []
+    assert discovery_sentences(replace(small, n_new=0, n_unsure=0)) == []
 
 
 def test_predictions_that_differ_are_told_class_by_class():
-    told = sentences(replace(FOUND, agreement=0.9))[-1]
+    told = discovery_sentences(replace(FOUND, agreement=0.9))[-1]
     assert told == (
         "The model predicts 10% of the rows as another class than was discovered: "
         "“new-1” as “cat” (6 rows) and “new-2” as “new-3” (4 rows)."

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from pets import newfound
 
-from newfound.runs import open_run
+from newfound.runs.run import open_run
 
 
 def test_an_atlas_has_a_place_and_what_is_said_for_each_row_on_the_map(workplace, tmp_path):

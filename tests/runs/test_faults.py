@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from newfound.runs.predictions import predict_batches
+from newfound.runs.predict import predict_batches
 
 
 def load_tool():

@@ -8,7 +8,7 @@ import copy
 import numpy as np
 import pytest
 
-from newfound.runs.label_studio import as_data_uri, interface, task
+from newfound.runs.labels import as_data_uri, interface, task
 
 label_interface = pytest.importorskip("label_studio_sdk.label_interface", reason="needs pip install label-studio-sdk")
 

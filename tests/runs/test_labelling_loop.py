@@ -9,8 +9,8 @@ import pytest
 from penguins import write_penguins
 from pets import newfound
 
-from newfound.runs import labels_since, open_run
-from newfound.runs.given_labels import current_labels
+from newfound.runs.labels import current_labels, labels_since
+from newfound.runs.run import open_run
 
 pytest.importorskip("palmerpenguins")
 FIT = ("fit", "penguins.csv", "--label", "species", "--epochs", "5", "--no-audit", "--out", "run")

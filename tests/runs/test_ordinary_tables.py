@@ -9,8 +9,9 @@ import pytest
 from ordinary_tables import TABLES
 from pets import newfound, write_csv
 
-from newfound.data import Schema, read_batches, read_dataset
-from newfound.runs import open_run
+from newfound.runs.run import open_run
+from newfound.tables.dataset import Schema
+from newfound.tables.read import read_batches, read_dataset
 
 FEW_EPOCHS = ("--epochs", "5", "--no-audit")
 ID_BACK = "--numeric brings a column back as numbers."

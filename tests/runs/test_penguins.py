@@ -8,9 +8,9 @@ from penguins import write_penguins
 from pets import newfound
 
 from newfound import describe, read_dataset
-from newfound.auditing import baseline_sentences
-from newfound.descriptions import Description
-from newfound.runs import open_run
+from newfound.explain.audit_record import baseline_sentences
+from newfound.explain.wording import Description
+from newfound.runs.run import open_run
 
 pytest.importorskip("palmerpenguins")
 FIT = ("fit", "penguins.csv", "--label", "species", "--epochs", "10", "--out", "run")

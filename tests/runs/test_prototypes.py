@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from newfound.runs.examples import prototypes
+from newfound.runs.map import prototypes
 
 
 def test_prototypes_lie_near_the_centre_the_nearest_first():

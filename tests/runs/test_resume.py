@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pets import FIT, newfound
 
-from newfound.errors import DataError
-from newfound.interrupts import Terminated
-from newfound.runs import open_run
-from newfound.runs.remains import unfinished_folders
+from newfound._internal.files import Terminated
+from newfound._internal.words import DataError
+from newfound.runs.leftovers import unfinished_folders
+from newfound.runs.run import open_run
 from newfound.training import loop
 
 

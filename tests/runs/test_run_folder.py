@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 from pets import FIT, newfound, pets, start
 
+from newfound._internal.words import DataError
 from newfound.config import Config
-from newfound.data import read_dataset
-from newfound.errors import DataError
-from newfound.runs import Listener, Origin, fit_run, open_run, write_run
-from newfound.runs.remains import unfinished_folders
+from newfound.runs.derived import Origin, write_run
+from newfound.runs.leftovers import unfinished_folders
+from newfound.runs.new_run import fit_run
+from newfound.runs.records import Listener
+from newfound.runs.run import open_run
+from newfound.tables.read import read_dataset
 
 FILES = [
     "classes.json",

@@ -11,19 +11,15 @@ import sys
 import pytest
 from pets import FIT, newfound
 
-from newfound.disk import disk
-from newfound.errors import DataError
-from newfound.files import sweep
-from newfound.interrupts import Terminated, ending_in_order, held_back
-from newfound.locks import Holder, LockedError, held
-from newfound.runs import Listener, Origin, act_on, open_run, write_run
-from newfound.runs.listener import SILENT
+from newfound._internal.files import Holder, LockedError, Terminated, disk, ending_in_order, held, held_back, sweep
+from newfound._internal.words import DataError
+from newfound.runs.derived import Origin, act_on, leave_as_is, write_run
+from newfound.runs.leftovers import beside, lock_of, told_command, told_path, unfinished_folders
 from newfound.runs.making import check_out, made_whole
 from newfound.runs.manifest import read_manifest
 from newfound.runs.new_run import run_of
-from newfound.runs.outputs import told_command, told_path
-from newfound.runs.remains import beside, lock_of, unfinished_folders
-from newfound.runs.writing import leave_as_is
+from newfound.runs.records import SILENT, Listener
+from newfound.runs.run import open_run
 
 
 @pytest.fixture
@@ -202,7 +198,7 @@ def fit_to(out, dataset, fit=never, finish=leave_as_is, listener=SILENT):
 
 @pytest.fixture(scope="module")
 def dataset(workplace):
-    from newfound.data import read_dataset
+    from newfound.tables.read import read_dataset
 
     return read_dataset(workplace / "pets.csv", label="species", id="name")
 
@@ -217,14 +213,14 @@ def test_a_place_that_cannot_be_written_to_is_noticed_before_training(place, dat
 
 def test_where_the_disk_fills_up_the_trained_model_is_kept_and_it_is_said_where(place, dataset, monkeypatch, tmp_path):
     import newfound
-    from newfound.runs import writing
+    from newfound.runs import derived
 
     model = open_run(place / "run").model
 
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(writing, "latent_map", full)
+    monkeypatch.setattr(derived, "latent_map", full)
     said = r"could not be written .*No space left.* is kept in '.*again-model-.*newfound.load"
     with pytest.raises(DataError, match=said):
         fit_to(tmp_path / "again", dataset, lambda labels, building: model)
@@ -447,8 +443,8 @@ def test_what_a_killed_save_left_is_not_taken_for_part_of_the_run(tmp_path):
 
 
 def test_wild_cells_are_told_in_the_log_of_a_run(workplace, tmp_path):
-    from newfound.data import read_dataset
-    from newfound.runs.writing import _log
+    from newfound.runs.derived import _log
+    from newfound.tables.read import read_dataset
 
     lines = (workplace / "pets.csv").read_text().splitlines()
     cells = lines[5].split(",")

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from test_discovered import FOUND
 
-from newfound.auditing import Audit, HiddenClass
-from newfound.runs import ClassSummary, answer
+from newfound.explain.audit_record import Audit, HiddenClass
+from newfound.runs.answer import answer
+from newfound.runs.records import ClassSummary
 
 CLASSES = [
     ClassSummary("cat", False, [0], 50, 50, 40, 0.9, None),

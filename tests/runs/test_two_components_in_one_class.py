@@ -7,14 +7,16 @@ import pytest
 from pets import pets
 
 from newfound.classes import Classes
-from newfound.data import read_dataset
 from newfound.evaluation import evaluate
 from newfound.labels import Labels
-from newfound.report import write_report
-from newfound.report.assemble import content_of
 from newfound.report.cards import cards
-from newfound.report.confusion import confusion, metrics
-from newfound.runs import Origin, evaluate_file, evaluate_run, open_run, write_run
+from newfound.report.charts import confusion, metrics
+from newfound.report.content import content_of
+from newfound.report.page import write_report
+from newfound.runs.derived import Origin, write_run
+from newfound.runs.predict import evaluate_file, evaluate_run
+from newfound.runs.run import open_run
+from newfound.tables.read import read_dataset
 
 MAPS = {
     "new": Classes(np.array(["cat", "dog", "new-1"]), np.array([False, False, True]), np.array([0, 1, 2, 2])),

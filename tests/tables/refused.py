@@ -2,7 +2,8 @@
 
 import pytest
 
-from newfound.data import DataError, read_dataset
+from newfound._internal.words import DataError
+from newfound.tables.read import read_dataset
 
 
 def check_refused(source, message, **options):

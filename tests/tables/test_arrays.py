@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from newfound.data import DataError, read_dataset
+from newfound._internal.words import DataError
 from newfound.labels import UNLABELLED
+from newfound.tables.read import read_dataset
 
 X = np.array([[1.5, 0, 3], [2.5, 1, np.nan], [4.5, 1, 7]])
 

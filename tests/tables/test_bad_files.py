@@ -10,7 +10,8 @@ import pytest
 from pyarrow import feather
 from refused import check_refused
 
-from newfound.data import DataError, read_batches, read_dataset
+from newfound._internal.words import DataError
+from newfound.tables.read import read_batches, read_dataset
 
 ROWS = "a,b,species\n" + "".join(f"{i}.5,{i},{'xy'[i % 2]}\n" for i in range(20))
 

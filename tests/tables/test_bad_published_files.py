@@ -6,12 +6,12 @@ import zipfile
 
 import numpy as np
 import pytest
+from experiments.named import read_har
 from published import har_zip, idx
 from refused import check_refused
 
-from newfound.data import DataError
-from newfound.data.har_reader import read_har
-from newfound.data.idx_reader import read_idx
+from newfound._internal.words import DataError
+from newfound.tables.images import read_idx
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

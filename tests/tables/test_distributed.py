@@ -147,8 +147,9 @@ def cluster(tmp_path_factory):
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
     """A run, and a folder of Parquet files to answer."""
-    from newfound.data import read_dataset
-    from newfound.runs import Origin, fit_run
+    from newfound.runs.derived import Origin
+    from newfound.runs.new_run import fit_run
+    from newfound.tables.read import read_dataset
 
     folder = tmp_path_factory.mktemp("work")
     (folder / "parts").mkdir()
@@ -166,8 +167,8 @@ def work(tmp_path_factory):
 def test_a_cluster_answers_as_this_process_does_and_a_worker_may_die(cluster, work):
     from distributed import Client
 
-    from newfound.runs import predict_file
-    from newfound.runs.on_cluster import predict_on_cluster
+    from newfound.runs.cluster import predict_on_cluster
+    from newfound.runs.predict import predict_file
 
     address, processes = cluster
     folder, run = work
@@ -194,7 +195,7 @@ def test_a_cluster_answers_as_this_process_does_and_a_worker_may_die(cluster, wo
 
 
 def test_workers_of_another_version_are_named(cluster, work, monkeypatch):
-    from newfound.runs import on_cluster
+    from newfound.runs import cluster as on_cluster
 
     address, _ = cluster
     folder, run = work
@@ -205,7 +206,7 @@ def test_workers_of_another_version_are_named(cluster, work, monkeypatch):
 
 
 def test_a_corrupt_file_on_the_cluster_is_named_and_nothing_is_written(cluster, work, tmp_path):
-    from newfound.runs.on_cluster import predict_on_cluster
+    from newfound.runs.cluster import predict_on_cluster
 
     address, _ = cluster
     folder, run = work
@@ -222,7 +223,7 @@ def test_a_corrupt_file_on_the_cluster_is_named_and_nothing_is_written(cluster, 
 
 
 def test_nobody_listens_is_said_in_time(work):
-    from newfound.runs.on_cluster import predict_on_cluster
+    from newfound.runs.cluster import predict_on_cluster
 
     folder, run = work
     with pytest.raises(DataError, match=r"No Dask scheduler answers at 'tcp://127.0.0.1:9' within 0.5 s"):

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.data import DataError, read_dataset
-from newfound.data.file_labels import labels_of_column
+from newfound._internal.words import DataError
 from newfound.labels import MISSING, UNLABELLED, Labels
+from newfound.tables.encode import labels_of_column
+from newfound.tables.read import read_dataset
 
 WORDS = ["NA", "cat", "?", "-1", " cat", "10", "2", "", "cat ", " -1", "n/a", "dog", "nan", "Na", "02"]
 NUMBERS = ["10", "2", "-1", "NA", " 9", "?", "0", "-3"]

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
-from newfound.data import FORMATS, DataError, read_batches, read_dataset, streams
-from newfound.data.table_format import ColumnSelection
+from newfound._internal.words import DataError
+from newfound.tables.formats import FORMATS, ColumnSelection, streams
+from newfound.tables.read import read_batches, read_dataset
 
 SUFFIXES = list(FORMATS)
 COLUMNS = {" size ": [1.5, None, 3.0], "name": ["a, b", "ü", None], "count": [3, 4, 5], "species": ["cat", None, "dog"]}
@@ -118,7 +119,7 @@ def test_tabs_separate_where_the_suffix_says_so(tmp_path, suffix):
 
 
 def test_a_new_format_is_one_registry_line(tmp_path, monkeypatch):
-    from newfound.data.table_format import TableFormat
+    from newfound.tables.formats import TableFormat
 
     class OneRow(TableFormat):
         name, streams = "one row", False

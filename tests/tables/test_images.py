@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from newfound.data import DataError, read_dataset
+from newfound._internal.words import DataError
 from newfound.labels import UNLABELLED
+from newfound.tables.read import read_dataset
 
 RNG = np.random.default_rng(0)
 

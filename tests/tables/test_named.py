@@ -8,12 +8,22 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import platformdirs
 import pytest
+from experiments import named
+from experiments.named import (
+    NAMED,
+    NamedSet,
+    RemoteFile,
+    cache_folder,
+    check_content,
+    fetch_named,
+    find_named,
+    load_named,
+)
 from published import idx, write_sets
 
-from newfound.data import NAMED, DataError, cache_folder, catalogue, fetch_named, find_named, load_named, read_dataset
-from newfound.data.catalogue import NamedSet, RemoteFile
-from newfound.data.download import check_content
-from newfound.data.idx_reader import read_idx_images
+from newfound._internal.words import DataError
+from newfound.tables.images import read_idx_images
+from newfound.tables.read import read_dataset
 
 NAMES = (
     "train-images-idx3-ubyte.gz",
@@ -80,15 +90,15 @@ def test_a_part_is_named_after_a_colon(real_data):
     test = read_dataset("mnist:test")
     assert len(test) == 10_000
     again = read_dataset("mnist:test", schema=read_dataset("fashion-mnist:test").schema)
-    assert again.labels.classes.tolist() == [*catalogue.GARMENTS, *catalogue.DIGITS]
+    assert again.labels.classes.tolist() == [*named.GARMENTS, *named.DIGITS]
     np.testing.assert_array_equal(again.labels.names, test.labels.names)
 
 
 def test_published_data_sets_keep_the_publishers_order_of_classes(tmp_path, monkeypatch):
     write_sets(tmp_path)
     monkeypatch.setenv("NEWFOUND_DATA", str(tmp_path))
-    assert read_dataset("mnist").labels.classes.tolist() == catalogue.DIGITS
-    assert read_dataset("fashion-mnist:test").labels.classes.tolist() == catalogue.GARMENTS  # not in order of letters
+    assert read_dataset("mnist").labels.classes.tolist() == named.DIGITS
+    assert read_dataset("fashion-mnist:test").labels.classes.tolist() == named.GARMENTS  # not in order of letters
     har = load_named("har")
     assert [part.labels.classes.tolist() for part in har] == [[f"ACTIVITY_{i}" for i in range(6)]] * 2
     assert har.train.log[1].startswith("300 labelled rows with 6 classes ('ACTIVITY_0', ")
@@ -171,7 +181,7 @@ def tiny(tmp_path, monkeypatch):
     files = tuple(
         RemoteFile(name, check, ("http://127.0.0.1:9/gone",)) for name, check in zip(NAMES, checks, strict=True)
     )
-    read = partial(catalogue._read_idx, class_names=["a", "b"])
+    read = partial(named._read_idx, class_names=["a", "b"])
     monkeypatch.setitem(NAMED, "tiny", NamedSet("tiny", "Tiny", 3, 2, 4, 2, "none", read, files))
     monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("NEWFOUND_DATA", raising=False)

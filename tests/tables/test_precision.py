@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from newfound.data import read_batches, read_dataset
+from newfound.tables.read import read_batches, read_dataset
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(1e9, 1.0), (0.0, 1e-60), (0.0, 1e60), (-1e12, 1e-2)])

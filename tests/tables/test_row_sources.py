@@ -76,7 +76,7 @@ def test_what_was_fitted_on_is_told(of_folder, of_array):
 
 
 def test_files_datasets_and_mapped_arrays_are_predicted_block_by_block(place, of_folder, of_array, monkeypatch):
-    from newfound.data import sampling
+    from newfound.tables import sampling
 
     monkeypatch.setattr(sampling, "CELLS_AT_A_TIME", 5 * 128)
     X = rows()[0]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from newfound.data.sampling import Drawing, joined, most_of_a_class, usual_size
 from newfound.labels import UNLABELLED, Labels
+from newfound.tables.sampling import Drawing, joined, most_of_a_class, usual_size
 
 
 def labels_of(codes: np.ndarray, n_classes: int = 2) -> Labels:

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from newfound.data import Column, DataError, Schema, align, read_dataset
+from newfound._internal.words import DataError
+from newfound.tables.dataset import Column, Schema, align
+from newfound.tables.read import read_dataset
 
 FRAME = pd.DataFrame(
     {

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 from pyarrow import feather
 
-from newfound.data import MISSING_CATEGORY, Schema, about_missing, add_counts, read_batches, read_dataset
 from newfound.labels import UNLABELLED
+from newfound.tables.dataset import MISSING_CATEGORY, Schema
+from newfound.tables.log import about_missing, add_counts
+from newfound.tables.read import read_batches, read_dataset
 
 SINGLES = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)
 

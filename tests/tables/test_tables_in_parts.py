@@ -6,9 +6,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from newfound.data import DataError, read_batches, read_dataset
-from newfound.preprocessing import Moments
-from newfound.preprocessing.statistics import ColumnStatistics
+from newfound._internal.words import DataError
+from newfound.preprocessing.columns import ColumnStatistics, Moments
+from newfound.tables.read import read_batches, read_dataset
 
 
 def table(n: int = 400, seed: int = 0) -> pa.Table:

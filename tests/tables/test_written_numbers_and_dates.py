@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.data import csv_records, read_dataset
-from newfound.data.cells import numbers
-from newfound.data.csv_records import CSVRecords
-from newfound.data.dates import DAY, find_dates, seconds
-from newfound.data.number_format import find_format, plain_numbers
+from newfound.tables import own_columns
+from newfound.tables.cells import find_format, numbers, plain_numbers
+from newfound.tables.dates import DAY, find_dates, seconds
+from newfound.tables.own_columns import CSVRecords
+from newfound.tables.read import read_dataset
 
 FORMATS = {
     "{:,.2f}": str,
@@ -190,7 +190,7 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows, n, size, ha
     path = tmp_path_factory.mktemp("records") / "t.csv"
     path.write_bytes(b"\xef\xbb\xbf" * has_mark + text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_records, "BYTES", size)
+        patch.setattr(own_columns, "BYTES", size)
         records = CSVRecords(path)
         taken = []
         while part := records.take(n).to_pylist():

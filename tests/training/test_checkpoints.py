@@ -5,10 +5,9 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM
-from newfound.checkpoints import Checkpoints, checkpoint_files, latest
-from newfound.disk import disk
-from newfound.interrupts import Terminated
+from newfound._internal.files import Terminated, disk
 from newfound.training import loop
+from newfound.training.checkpoints import Checkpoints, checkpoint_files, latest
 
 X, truth = blobs()
 y = some_labels(truth)
@@ -51,10 +50,10 @@ def test_a_fit_goes_on_with_the_same_bits(monkeypatch, tmp_path, n_chunks, chang
 
 
 def test_what_was_discovered_is_not_looked_for_again(monkeypatch, tmp_path):
-    from newfound import fitting
+    from newfound import fit
 
     stopped_after(monkeypatch, 2, tmp_path)
-    monkeypatch.setattr(fitting, "discover", None)
+    monkeypatch.setattr(fit, "discover", None)
     model()._fit(X, y, checkpoints=latest(tmp_path))
 
 

@@ -10,20 +10,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from experiments.tasks import paper_setup
 from sklearn.datasets import load_digits
 from small import quick
 
-from newfound.batching import in_batches
-from newfound.calibration import MIN_LABELS
+from newfound._internal.threads import in_batches
 from newfound.config import Config
 from newfound.estimator import GMDGM
 from newfound.evaluation import evaluate
-from newfound.experiments.tasks import paper_setup
-from newfound.fitting import prepared_rows
+from newfound.fit import prepared_rows
 from newfound.labels import UNLABELLED, Labels
-from newfound.models import Architecture, log_prior
+from newfound.models.architecture import Architecture, log_prior
+from newfound.models.in_numpy import MIN_LABELS
 from newfound.models.objective import Expectation, Weights
-from newfound.preprocessing import Scaling
+from newfound.preprocessing.columns import Scaling
 from newfound.training import loop
 from newfound.training.phases import STEPS_PER_CHUNK
 from newfound.training.steps import Hyperparameters, compiled_train_chunk, init_states, select

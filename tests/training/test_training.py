@@ -8,15 +8,23 @@ from small import blobs, some_labels
 
 from newfound.classes import Classes
 from newfound.config import Config
-from newfound.inference import Posterior
-from newfound.initialisation import Assignment
+from newfound.discovery.rows import Assignment
+from newfound.fitted import Termination
 from newfound.labels import UNLABELLED
-from newfound.models import MODELS, Architecture, log_prior
-from newfound.preprocessing import Scaling
-from newfound.trained import Termination
-from newfound.training import TrainingData, TrainingSettings, loop, train
+from newfound.models.architecture import MODELS, Architecture, log_prior
+from newfound.models.in_numpy import Posterior
+from newfound.preprocessing.columns import Scaling
+from newfound.training import loop
 from newfound.training.batches import BatchStream, ShuffledStream, make_chunk, prefetch
-from newfound.training.phases import LatentPosterior, _in_components, component_init, has_pu_term
+from newfound.training.loop import train
+from newfound.training.phases import (
+    LatentPosterior,
+    TrainingData,
+    TrainingSettings,
+    _in_components,
+    component_init,
+    has_pu_term,
+)
 
 D_X, N_KNOWN, N_NEW = 4, 2, 2
 SAME = Scaling(np.zeros(D_X, "f4"), np.ones(D_X, "f4"))

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from newfound._internal.words import count, quoted_list
 from newfound.config import Initialisation
-from newfound.discovery.communities import communities
+from newfound.discovery.graph import communities
 from newfound.labels import UNLABELLED
-from newfound.wording import count, quoted_list
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from newfound._internal.words import and_list, count, if_few_labels, percent, short_list
 from newfound.fitted import Fitted
-from newfound.wording import and_list, count, if_few_labels, percent, short_list
 
 LARGE = 0.2  # of a class: a smaller part of it that goes elsewhere is rows that moved, and no split
 N_MOVES = 3  # in a sentence
@@ -100,7 +100,7 @@ def _parts(wholes: np.ndarray, parts: np.ndarray, counts: np.ndarray) -> list[tu
 # ---- in plain words --------------------------------------------------------------------------------------------------
 
 
-def sentences(changes: Changes) -> list[str]:
+def change_sentences(changes: Changes) -> list[str]:
     """One for each kind of change; what stayed the same is not told."""
     told = [
         _listed(changes.became_known, "is known now", "are known now"),

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from newfound.classes import Classes
-from newfound.discovery import ClassTree, Evidence
+from newfound.discovery.groups import Evidence
+from newfound.discovery.tree import ClassTree
 from newfound.fitted import Fitted
 
 NONE = -1  # of a component that ends

@@ -1,8 +1,4 @@
-"""What the paper's two models share: the posterior, and the parts a model must add.
-
-A model is written for one row: x of d_x features, y a point of the K-simplex (one-hot, or a relaxed sample of one),
-z of d_z latent dimensions. `jax.vmap` makes the batch.
-"""
+"""What the paper's two models share: the posterior, the parts a model must add, and its arrays by name."""
 
 import dataclasses
 from abc import abstractmethod
@@ -16,9 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from newfound.models.architecture import Architecture
+from newfound.models.architecture import MODELS, Architecture
 from newfound.models.likelihoods import LIKELIHOODS, Likelihood
-from newfound.models.networks import Mlp
+from newfound.models.networks import Mlp, zeros
+
+# ---- What the paper's two models share: the posterior, and the parts a model must add ----
+# A model is written for one row: x of d_x features, y a point of the K-simplex (one-hot, or a relaxed sample of one),
+# z of d_z latent dimensions. `jax.vmap` makes the batch.
 
 
 def vmap_unless_single(f: Callable) -> Callable:
@@ -119,3 +119,20 @@ def shared_parts(
         "decoder": network(rng, inputs=decoder_inputs, outputs=(d_x,)),
         "likelihood": LIKELIHOODS[architecture.likelihood].init(d_x, sigma, architecture.blocks),
     }
+
+
+# ---- A model and its arrays by name: what training leaves, what is stored, and what `inference` reads ----
+
+
+def weights_of(model: eqx.Module) -> dict[str, np.ndarray]:
+    """Every array by its place in the model, such as ".classifier.input_kernels[0]"."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
+    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def model_of(architecture: Architecture, weights: dict[str, np.ndarray]) -> DeepGenerativeModel:
+    """The model that has these arrays."""
+    log_p_y, sigma = zeros(architecture.n_components), jnp.float32(1)
+    blank = MODELS[architecture.model].init(np.random.default_rng(0), architecture, log_p_y, sigma)
+    paths, structure = jax.tree_util.tree_flatten_with_path(blank)
+    return jax.tree.unflatten(structure, [weights[jax.tree_util.keystr(path)] for path, _ in paths])

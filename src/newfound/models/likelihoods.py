@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from newfound.models.networks import zeros
-from newfound.preprocessing import Blocks
+from newfound.preprocessing.columns import Blocks
 
 Row = Float[Array, " d_x"]
 

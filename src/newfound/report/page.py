@@ -9,31 +9,25 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from newfound.report.assemble import content_of
-from newfound.report.audit_block import audit_block
-from newfound.report.cards import cards
-from newfound.report.charts import reliability, training
-from newfound.report.confusion import confusion, metrics
-from newfound.report.content import ReportContent
-from newfound.report.feature_table import signed
-from newfound.report.map_data import map_data
-from newfound.report.marks import UNSURE
-from newfound.report.next_steps import next_steps
-from newfound.report.sentences import (
+from newfound._internal.words import percent
+from newfound.report.cards import cards, signed
+from newfound.report.charts import UNSURE, confusion, map_data, metrics, reliability, training
+from newfound.report.content import ReportContent, content_of
+from newfound.report.words import (
     about_answer,
     about_data,
     about_labels,
+    audit_block,
     meaning_of,
+    next_steps,
     shorten,
     squeeze,
     temperature,
     validation_labels,
 )
-from newfound.runs.discovered import about_classes
-from newfound.runs.folder import REPORT, Run
+from newfound.runs.answer import about_classes, answer
 from newfound.runs.manifest import put_files
-from newfound.runs.trust import answer
-from newfound.wording import percent
+from newfound.runs.run import REPORT, Run
 
 
 def write_report(run: Run) -> Path:

@@ -11,16 +11,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from newfound.auditing import Audit
+from newfound._internal.files import written_whole
+from newfound._internal.threads import ahead
 from newfound.classes import Classes
-from newfound.data import Dataset
-from newfound.files import written_whole
-from newfound.inference import normed
+from newfound.explain.audit_record import Audit
 from newfound.labels import UNLABELLED
-from newfound.runs.class_summaries import ClassSummary
-from newfound.runs.columnar import Columns, as_arrow, parquet_writer
-from newfound.runs.discovered import Discovered
-from newfound.threads import ahead
+from newfound.models.in_numpy import normed
+from newfound.runs.answer import Discovered
+from newfound.runs.records import ClassSummary, Columns, as_arrow, parquet_writer
+from newfound.tables.dataset import Dataset
 
 ALL_ROWS = "all_rows.parquet"
 SURE = 0.5

@@ -1,24 +1,17 @@
-"""How a run comes to its place: made beside it, whole, then moved there; what is in the way is the user's to decide.
-
-One fit at a time makes a run at a place (`.run.lock` names it). What newfound did not write is never removed. Whatever
-fails or is killed, the earlier run or the new one is there, under its name or one that `open_run` tells.
-"""
+"""How a run comes to its place: made beside it, whole, then moved there; and how a stopped fit goes on."""
 
 import errno
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
-from newfound.disk import disk
-from newfound.errors import DataError
-from newfound.files import make_folders, replace_file, sync_folder
-from newfound.locks import held
-from newfound.runs.folder import DESCRIPTION
-from newfound.runs.listener import ignore
-from newfound.runs.manifest import MANIFEST, alone, foreign_files, seal
-from newfound.runs.remains import (
+from newfound._internal.files import disk, held, holder_of, make_folders, replace_file, sync_folder
+from newfound._internal.words import DataError, quoted_list
+from newfound.runs.leftovers import (
     CHECKPOINT,
     FORMER,
     UNFINISHED,
@@ -31,8 +24,48 @@ from newfound.runs.remains import (
     remove_temporary,
     remove_unfinished,
     unfinished_folders,
+    why_missing,
 )
-from newfound.wording import quoted_list
+from newfound.runs.manifest import MANIFEST, alone, foreign_files, seal
+from newfound.runs.records import ignore
+from newfound.runs.run import DESCRIPTION
+
+# ---- How a fit that was stopped goes on: the options it was called with lie beside its checkpoints ----
+
+OPTIONS = "fit.json"
+
+
+def write_options(building: Path, options: dict[str, Any] | None) -> None:
+    """Nothing for a fit that was not called by its options, which only its own program can repeat."""
+    if options is not None:
+        make_folders(building / CHECKPOINT)
+        replace_file(building / CHECKPOINT / OPTIONS, json.dumps(options, indent=1).encode())
+
+
+def read_options(out: Path) -> tuple[Path, dict[str, Any]]:
+    """The unfinished folder of the run that is to go on, and the options it was begun with."""
+    out = Path(os.path.realpath(out))
+    if (holder := holder_of(lock_of(out))) is not None:
+        raise DataError(f"The fit to {out.name!r} is still at work: {holder}.")
+    found = [path for path in unfinished_folders(out) if is_resumable(path)]
+    if not found:
+        raise DataError(f"There is no checkpoint to go on from. {_why(out)}")
+    path = found[-1] / CHECKPOINT / OPTIONS
+    try:
+        return found[-1], dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{str(path)!r} is damaged ({error}). Fit again without --resume.") from None
+
+
+def _why(out: Path) -> str:
+    is_there = (out / "run.json").is_file()
+    return f"The run {out.name!r} is finished." if is_there else why_missing(out, "run.json")
+
+
+# ---- How a run comes to its place: made beside it, whole, then moved there ----
+# What is in the way is the user's to decide. One fit at a time makes a run at a place (`.run.lock` names it). What
+# newfound did not write is never removed. Whatever fails or is killed, the earlier run or the new one is there, under
+# its name or one that `open_run` tells.
 
 PROBE = ".newfound-000000000000.tmp"
 

@@ -15,12 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from newfound.disk import disk
-from newfound.errors import DataError
-from newfound.files import TEMPORARY, Sum, replace_file, staged, sweep, sync_folder
-from newfound.interrupts import held_back
-from newfound.locks import held
-from newfound.wording import quoted_list
+from newfound._internal.files import TEMPORARY, Sum, disk, held, held_back, replace_file, staged, sweep, sync_folder
+from newfound._internal.words import DataError, quoted_list
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"  # of whoever changes a run

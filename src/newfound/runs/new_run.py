@@ -1,5 +1,6 @@
-"""From a data set to a run, in one call."""
+"""From a data set to a run, in one call; and the same rows fitted again with the labels given since."""
 
+import json
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,23 +12,29 @@ from tempfile import gettempdir
 from typing import Any
 from uuid import uuid4
 
-from newfound.auditing import Audit, Given, audit_rows
-from newfound.checkpoints import SECONDS, Checkpoints, latest
+import numpy as np
+
+from newfound._internal.files import HeldBack, Terminated, held_back
+from newfound._internal.progress import step_bar
+from newfound._internal.threads import ahead
+from newfound._internal.words import DataError
 from newfound.config import Config
-from newfound.data import Dataset
-from newfound.errors import DataError
-from newfound.interrupts import HeldBack, Terminated, held_back
+from newfound.explain.audit import Given, audit_rows
+from newfound.explain.audit_record import Audit
 from newfound.labels import UNLABELLED, Labels
-from newfound.preprocessing import Moments, SumOverRows
-from newfound.progress import step_bar
+from newfound.preprocessing.columns import Moments, SumOverRows
 from newfound.runs.all_rows import AllRows, answer_all
-from newfound.runs.folder import Run
-from newfound.runs.listener import SILENT, Listener
-from newfound.runs.making import made_whole
-from newfound.runs.remains import CHECKPOINT, is_resumable, remove_unfinished
-from newfound.runs.resuming import write_options
-from newfound.runs.writing import Origin, fill_run, leave_as_is, write_audit
-from newfound.threads import ahead
+from newfound.runs.derived import Origin, fill_run, leave_as_is, write_audit
+from newfound.runs.labels import current_labels, labels_since
+from newfound.runs.leftovers import CHECKPOINT, is_resumable, remove_unfinished, told_path
+from newfound.runs.making import made_whole, write_options
+from newfound.runs.manifest import put_files
+from newfound.runs.records import SILENT, Listener
+from newfound.runs.run import CHANGES, Run
+from newfound.tables.dataset import Dataset
+from newfound.training.checkpoints import SECONDS, Checkpoints, latest
+
+# ---- From a data set to a run, in one call ----
 
 
 def fit_run(
@@ -213,7 +220,7 @@ def _audit(
 
 def audit_of(estimator: Any, dataset: Dataset, labels: Labels) -> Audit:
     """An audit of the rows that an estimator was fitted on, with what it discovered."""
-    from newfound.fitting import rows_of
+    from newfound.fit import rows_of
 
     fitted = estimator.fitted_
     codes = labels.codes.copy()
@@ -223,3 +230,74 @@ def audit_of(estimator: Any, dataset: Dataset, labels: Labels) -> Audit:
     settings = (estimator.config or Config()).initialisation
     with step_bar(estimator.verbose, "audit") as show:
         return audit_rows(rows, labels, settings, fitted.restarts[0].seed, show=show, given=given)
+
+
+# ---- A run fitted again, to the same rows, with the labels that were given since: another run ----
+# The first one stays.
+
+
+def refit_run(
+    run: Run,
+    out: Path,
+    *,
+    command: str = "",
+    replace: bool = False,
+    listener: Listener = SILENT,
+    finish: Callable[[Run], object] = leave_as_is,
+) -> Run:
+    """Fit the rows of a run again, with its settings; classes that are the same keep their ids and names."""
+    if out.resolve() == run.folder.resolve():
+        raise DataError(f"A refit leaves the run {str(run.folder)!r} as it is. Name another folder with --out.")
+    labels = current_labels(run)
+    dataset, observed = as_dataset(run, labels)
+    about = run.description
+    origin = Origin(about["source"], command, about["masking"], about["uses_groups"])
+
+    def fit(seen: Labels, building: Path) -> Any:
+        return run.model.refit(dataset.X, seen)
+
+    def add(folder: Path, estimator: Any) -> None:
+        write_changes(folder, run, estimator)
+
+    has_audit = run.audit is not None
+    return run_of(fit, dataset, out, origin, observed, replace, has_audit, listener, finish, add)
+
+
+def as_dataset(run: Run, labels: np.ndarray) -> tuple[Dataset, Labels | None]:
+    """The rows of a run with the labels there are now, as they were read from the source; and those a fit may see.
+
+    Where labels were hidden on purpose, the data set goes on to hold all of them, and the fit sees the others.
+    """
+    rows, schema = run.rows, run.schema
+    seen = Labels.read(labels, len(labels), schema.class_names)
+    truth = None if rows.truth is None else Labels.read(rows.truth, len(labels), schema.class_names)
+    dataset = Dataset(
+        X=np.ascontiguousarray(rows.X.astype(schema.dtype)),
+        labels=seen if truth is None else truth,
+        feature_names=schema.feature_names,
+        row_ids=rows.row_ids,
+        kind=schema.kind,
+        image_shape=schema.image_shape,
+        columns=list(schema.columns),
+        log=run.description["log"],
+        flags=run.description["flags"],
+        groups=rows.groups,
+        label_column=schema.label_column,
+        id_column=schema.id_column,
+        dropped=list(schema.dropped),
+        source=rows.own,
+    )
+    return dataset, None if truth is None else seen
+
+
+def write_changes(folder: Path, run: Run, estimator: Any) -> None:
+    """What is different from the run before, and the labels that were given and corrected since."""
+    since, rows = labels_since(run), run.rows
+    about = [(str(rows.row_ids[row]), str(rows.observed[row]), label) for row, label in sorted(since.items())]
+    stored = {
+        "refit_of": told_path(run.folder),
+        "changes": estimator.changes_.to_json(),
+        "given": [{"row_id": i, "label": now} for i, was, now in about if was == ""],
+        "corrections": [{"row_id": i, "was": was, "label": now} for i, was, now in about if was != ""],
+    }
+    put_files(folder, {CHANGES: json.dumps(stored, indent=1, ensure_ascii=False).encode()})

@@ -1,7 +1,7 @@
 """The one loop: chunks of steps, phase after phase, all restarts in one program."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
@@ -9,37 +9,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from newfound.checkpoints import Checkpoint, Checkpoints
-from newfound.interrupts import Terminated, held_back
-from newfound.models import Architecture
+from newfound._internal.files import Terminated, held_back
+from newfound._internal.progress import Callback, ProgressEvent
+from newfound.fitted import RestartResult, Termination
+from newfound.models.architecture import Architecture
 from newfound.models.base import DeepGenerativeModel
-from newfound.trained import RestartResult, Termination
-from newfound.training.batches import BatchStream, Chunk, StreamState, make_chunk, prefetch
-from newfound.training.phases import STEPS_PER_CHUNK, KeptPhase, Phase, Schedule, TrainingData, phases
-from newfound.training.restarts import Restarts
-from newfound.training.settings import TrainingSettings
+from newfound.training.batches import BatchStream, Chunk, StreamState, ValidationSet, make_chunk, prefetch
+from newfound.training.checkpoints import Checkpoint, Checkpoints
+from newfound.training.phases import STEPS_PER_CHUNK, KeptPhase, Phase, Schedule, TrainingData, TrainingSettings, phases
 from newfound.training.steps import (
     Hyperparameters,
+    Restarts,
     StepInfo,
     TrainState,
     compiled_train_chunk,
     init_states,
     over_devices,
 )
-from newfound.training.validation import ValidationSet
 
 BRIEF = 2e10  # products of a whole training, below which its programs are compiled in haste
-
-
-class ProgressEvent(NamedTuple):
-    """What a callback is told at every evaluation."""
-
-    step: int
-    n_steps: int
-    phase: str
-    loss: float  # mean over restarts
-    validation_accuracy: float  # on labels held out of training; nan where there are none
-    n_validation_labels: int
 
 
 class Snapshot(NamedTuple):
@@ -49,9 +37,6 @@ class Snapshot(NamedTuple):
     step: int
     states: TrainState
     streams: list[StreamState]
-
-
-Callback = Callable[[ProgressEvent], None]
 
 
 def train(

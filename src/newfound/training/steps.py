@@ -1,7 +1,9 @@
-"""The compiled half of training: a step, a chunk of steps, an evaluation of validation rows. Pure functions."""
+"""The compiled half of training: a step, a chunk of steps, an evaluation; and the state of every restart."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -11,13 +13,96 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from newfound.fitted import RestartResult, Termination
 from newfound.labels import UNLABELLED
-from newfound.models import MODELS, Architecture
-from newfound.models.base import DeepGenerativeModel, vmap_unless_single
+from newfound.models.architecture import MODELS, Architecture
+from newfound.models.base import DeepGenerativeModel, vmap_unless_single, weights_of
+from newfound.models.networks import HASHED, key_of
 from newfound.models.objective import Expectation, Terms, Weights, batch_terms, row_terms
-from newfound.models.randomness import HASHED, key_of
-from newfound.preprocessing import Scaling
-from newfound.training.compilation import training_options, validation_options
+from newfound.preprocessing.columns import Scaling
+
+# ---- How programs are compiled and kept between processes: a second fit of the same shape starts at once ----
+
+MOST_BYTES = 256 * 2**20  # of kept programs; those not used for longest go first
+
+
+def keep_compiled_programs() -> None:
+    """Let JAX keep compiled programs in the user's cache folder, unless the process has chosen one of its own.
+
+    This changes settings of the whole process, so only the command line calls it, or a user who sets NEWFOUND_CACHE to
+    a folder. The empty string keeps nothing.
+    """
+    if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
+        return
+    folder = _folder()
+    if folder is None:
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_compilation_cache_max_size", MOST_BYTES)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+
+def keep_compiled_programs_if_asked() -> None:
+    """For a user's own program: only where NEWFOUND_CACHE names a folder."""
+    if os.environ.get("NEWFOUND_CACHE"):
+        keep_compiled_programs()
+
+
+def _folder() -> Path | None:
+    chosen = os.environ.get("NEWFOUND_CACHE")
+    if chosen == "":
+        return None
+    from platformdirs import user_cache_path
+
+    folder = (Path(chosen) if chosen else user_cache_path("newfound")) / "programs"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:  # a read-only home is no reason to fail: compile each time
+        return None
+    return folder
+
+
+def training_options(*, is_brief: bool) -> dict[str, Any]:
+    """XLA's options for the training step.
+
+    Matrix products of the sizes of a step are quicker by Eigen than by YNNPACK, XLA's default, which is left its
+    reductions: an eighth off the step at batch 64 x 200 units. A brief training is compiled for longer than it runs;
+    XLA's older code generator takes two thirds of the time, for steps that take an eighth more.
+    """
+    return _accepted(EIGEN + OLDER_GENERATOR if is_brief else EIGEN)
+
+
+def validation_options(*, is_brief: bool) -> dict[str, Any]:
+    """XLA's options for the evaluation of validation rows, of which a brief training has a few."""
+    return _accepted(OLDER_GENERATOR + UNOPTIMISED if is_brief else ())
+
+
+Options = tuple[tuple[str, Any], ...]
+EIGEN: Options = (("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_REDUCE"),)
+OLDER_GENERATOR: Options = (("xla_cpu_use_fusion_emitters", False),)
+UNOPTIMISED: Options = (("xla_backend_optimization_level", 0),)
+
+
+@cache
+def _accepted(options: Options) -> dict[str, Any]:
+    """Those that this XLA takes; none on another device than a CPU."""
+    if not options or jax.default_backend() != "cpu":
+        return {}
+    if _compiles(options):
+        return dict(options)
+    return dict(option for option in options if _compiles((option,)))
+
+
+def _compiles(options: Options) -> bool:
+    try:
+        jax.jit(lambda x: x + 1.0, compiler_options=dict(options))(0.0)
+    except (RuntimeError, ValueError):
+        return False
+    return True
+
+
+# ---- The compiled half of training: a step, a chunk of steps, an evaluation of validation rows. Pure functions ----
 
 ADAM = optax.scale_by_adam()
 SMALL = 2**16  # numbers of an array that is packed with others
@@ -247,3 +332,116 @@ def with_leaves(tree: PyTree, tensors: Mapping[str, np.ndarray], prefix: str) ->
 
 def _is_key(leaf: Any) -> bool:
     return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+# ---- The host's half of training: what has happened to each restart so far, and how it ended ----
+
+COUNTERS = ("best_elbo", "latest_elbo", "n_iter_since_best", "learning_rate_reductions")  # an entry for each restart
+
+
+class Restarts:
+    """The restarts being trained: their states, the states to go back to, and the history of each."""
+
+    def __init__(self, states: TrainState, n: int, max_learning_rate_reductions: int, n_iter_no_change: int | None):
+        self.states = states
+        self.last_finite = states  # as of the last evaluation: what a restart goes back to
+        self.best = states.model  # by validation ELBO
+        self.best_elbo = np.full(n, -np.inf)
+        self.latest_elbo = np.full(n, np.nan)
+        self.n_iter_since_best = np.zeros(n, int)
+        self.learning_rate_reductions = np.zeros(n, int)
+        self.terminations: list[Termination | None] = [None] * n
+        self.histories: list[list[dict[str, float]]] = [[] for _ in range(n)]
+        self.max_learning_rate_reductions = max_learning_rate_reductions
+        self.n_iter_no_change = n_iter_no_change
+
+    @property
+    def active(self) -> np.ndarray:
+        return np.array([termination is None for termination in self.terminations])
+
+    def advance(self, states: TrainState, info: StepInfo) -> None:
+        """Take the new states; where the loss is no longer finite, go back, to go on at half the learning rate."""
+        finite = np.isfinite(info.loss).all(axis=1) & np.isfinite(info.grad_norm).all(axis=1)
+        if (self.active & finite).all():
+            self.states = states
+            return
+        failed = self.active & ~finite
+        self.states = select(self.active & finite, states, select(failed, self.last_finite, self.states))
+        for i in np.flatnonzero(failed):
+            if self.learning_rate_reductions[i] == self.max_learning_rate_reductions:
+                self.terminations[i] = Termination.DIVERGED
+            else:
+                self.learning_rate_reductions[i] += 1
+
+    def place_components(self, means: np.ndarray, log_vars: np.ndarray) -> None:
+        """Place the components of every restart in z-space; there is no way back to before."""
+        place = jax.vmap(lambda model, mean, log_var: model.place_components(mean, log_var))
+        self.states = self.states._replace(model=place(self.states.model, means, log_vars))
+        self.last_finite = self.states
+
+    def evaluate(self, elbo: np.ndarray, *, is_pretraining: bool) -> None:
+        """Take in the validation ELBO of the present states (nan where there are no validation rows)."""
+        self.latest_elbo = np.where(self.active, elbo, self.latest_elbo)
+        self.last_finite = select(self.active, self.states, self.last_finite)
+        if is_pretraining:
+            return
+        is_better = self.active & (elbo > self.best_elbo)
+        self.best = select(is_better, self.states.model, self.best)
+        self.best_elbo = np.where(is_better, elbo, self.best_elbo)
+        self.n_iter_since_best = np.where(is_better, 0, self.n_iter_since_best + 1)
+        if self.n_iter_no_change is not None:
+            for i in np.flatnonzero(self.active & (self.n_iter_since_best >= self.n_iter_no_change)):
+                self.terminations[i] = Termination.EARLY_STOPPING
+
+    def record(self, values: dict[str, np.ndarray]) -> None:
+        """Add to the history of every active restart; each column holds a value for each restart."""
+        for i in np.flatnonzero(self.active):
+            self.histories[i].append({name: of_restarts[i] for name, of_restarts in values.items()})
+
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """All that changes, except how restarts ended."""
+        trees = {"states": self.states, "last_finite": self.last_finite, "best": self.best}
+        tensors = {f"{what}{name}": leaf for what, tree in trees.items() for name, leaf in named_leaves(tree)}
+        tensors |= {name: np.asarray(getattr(self, name)) for name in COUNTERS}
+        for i, records in enumerate(self.histories):
+            columns = records[0] if records else ()
+            tensors |= {f"history.{i}.{name}": np.array([record[name] for record in records]) for name in columns}
+        return tensors
+
+    def restore(self, tensors: Mapping[str, np.ndarray], terminations: Sequence[str | None]) -> None:
+        """The same, from what `to_tensors` gave."""
+        self.states = with_leaves(self.states, tensors, "states")
+        self.last_finite = with_leaves(self.last_finite, tensors, "last_finite")
+        self.best = with_leaves(self.best, tensors, "best")
+        for name in COUNTERS:
+            setattr(self, name, tensors[name])
+        self.terminations = [None if t is None else Termination(t) for t in terminations]
+        for i in range(len(self.histories)):
+            prefix = f"history.{i}."
+            columns = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
+            self.histories[i] = [
+                dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+            ]
+
+    def terminate(self, termination: Termination) -> None:
+        """Every restart that is still active ends like this."""
+        self.terminations = [termination if t is None else t for t in self.terminations]
+
+    def results(self, seeds: list[int]) -> list[RestartResult]:
+        """What each restart leaves: its last state where it went on to the limit, else its best."""
+        last, best = jax.device_get((self.states.model, self.best))
+        return [self._result(i, seed, last, best) for i, seed in enumerate(seeds)]
+
+    def _result(self, i: int, seed: int, last: DeepGenerativeModel, best: DeepGenerativeModel) -> RestartResult:
+        termination = self.terminations[i]
+        assert termination is not None
+        keeps_last = termination is Termination.MAX_EPOCHS or not np.isfinite(self.best_elbo[i])
+        records = self.histories[i]
+        return RestartResult(
+            seed=seed,
+            weights=weights_of(jax.tree.map(lambda array: array[i], last if keeps_last else best)),
+            termination_condition=termination,
+            validation_elbo=float(self.latest_elbo[i] if keeps_last else self.best_elbo[i]),
+            learning_rate_reductions=int(self.learning_rate_reductions[i]),
+            history={name: np.array([r[name] for r in records]) for name in (records[0] if records else {})},
+        )

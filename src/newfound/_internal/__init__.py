@@ -1,0 +1,1 @@
+"""What newfound needs of the machine it runs on: files, threads, words."""

@@ -1,0 +1,119 @@
+"""The features in which neighbours are found: principal components, whitened; of images, HOG."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from newfound._internal.threads import in_batches
+from newfound.config import Initialisation
+from newfound.labels import UNLABELLED
+
+# ---- HOG, histograms of oriented gradients (Dalal and Triggs, 2005): what an image shows, by its edges ----
+# Two pictures of one thing differ in brightness and by a pixel's shift, which moves every column of X a little; their
+# gradients stay much the same. So neighbours among images are found by them. (Written here because no dependency has
+# it: scikit-image would be one more, for fifty lines, and takes one image at a time.)
+
+
+def hog(images: np.ndarray, shape: tuple[int, ...], settings: Initialisation) -> np.ndarray:
+    """(images, features): for each cell of an image the gradients of each orientation, relative to those around.
+
+    Their square roots: distances between histograms are then Hellinger's, in which a few strong gradients do not drown
+    the others.
+    """
+    pixels = images.reshape(len(images), *shape).astype(np.float32)
+    grey = pixels.mean(axis=3) if pixels.ndim == 4 else pixels
+    down, right = np.zeros_like(grey), np.zeros_like(grey)
+    down[:, 1:-1] = grey[:, 2:] - grey[:, :-2]
+    right[:, :, 1:-1] = grey[:, :, 2:] - grey[:, :, :-2]
+    magnitude = np.hypot(down, right)
+    n_bins = settings.hog_orientations
+    angle = np.arctan2(down, right) * (n_bins / (2 * np.pi))
+    rows, columns = (_cells(length, settings) for length in shape[:2])
+    binned = np.stack([_sum(magnitude * _vote(angle, i, n_bins), rows, columns) for i in range(n_bins)], axis=1)
+    relative = binned / _block_norm(binned, settings.hog_epsilon)[:, None]
+    return np.sqrt(relative).reshape(len(images), -1)
+
+
+def _vote(angle: np.ndarray, orientation: int, n_bins: int) -> np.ndarray:
+    """1 in this orientation, 0 in the next."""
+    apart = np.abs(angle - orientation)  # below 1½ rounds, so the shorter way needs no remainder
+    return np.maximum(0, 1 - np.minimum(apart, np.abs(apart - n_bins)))
+
+
+def _cells(length: int, settings: Initialisation) -> np.ndarray:
+    """(pixels, cells): how much each pixel counts in each cell; cells overlap, so that a shift changes little."""
+    n_cells = min(max(length // settings.hog_cell_pixels, 1), settings.hog_max_cells)
+    centres = (np.arange(n_cells) + 0.5) * length / n_cells - 0.5
+    apart = np.abs(np.arange(length)[:, None] - centres) * n_cells / length
+    return np.maximum(0, 1 - apart).astype(np.float32)
+
+
+def _sum(pixels: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    return rows.T @ (pixels @ columns)
+
+
+def _block_norm(binned: np.ndarray, epsilon: float) -> np.ndarray:
+    """The norm of all gradients in a cell and in those around it; ε keeps it from bringing out what is faint."""
+    energy = np.square(binned).sum(axis=1)
+    faint = epsilon**2 * energy.mean(axis=(1, 2), keepdims=True)
+    padded = np.pad(energy, ((0, 0), (1, 1), (1, 1)))
+    n_rows, n_columns = energy.shape[1:]
+    around = sum(padded[:, i : i + n_rows, j : j + n_columns] for i in range(3) for j in range(3))
+    return np.sqrt(around + faint + np.finfo(np.float32).tiny)
+
+
+# ---- The features in which neighbours are found, in few dimensions ----
+
+
+def pca_projection(
+    X: np.ndarray, features: Callable[[np.ndarray], np.ndarray], settings: Initialisation, seed: int
+) -> np.ndarray:
+    """Every row's coordinates along the principal components of its features."""
+    from sklearn.decomposition import PCA
+
+    sample = in_batches(features, X[sample_rows(len(X), settings, seed)])
+    pca = PCA(min(settings.pca_components, *sample.shape), random_state=seed % 2**32).fit(sample)
+    return in_batches(lambda rows: pca.transform(features(rows)), X).astype(np.float32)
+
+
+def sample_rows(n_rows: int, settings: Initialisation, seed: int, labels: np.ndarray | None = None) -> np.ndarray:
+    """The rows that make the graph, in random order; among too many, those with a label for up to half of them.
+
+    Both kinds are drawn at random, so that labels are as dense in one class as in another.
+    """
+    order = np.random.default_rng(seed).permutation(n_rows)
+    most = settings.graph_max_rows
+    if labels is None or n_rows <= most:
+        return order[:most]
+    is_labelled = labels[order] != UNLABELLED
+    n_labelled = min(int(is_labelled.sum()), max(most // 2, most - int((~is_labelled).sum())))
+    is_taken = np.where(is_labelled, np.cumsum(is_labelled) <= n_labelled, np.cumsum(~is_labelled) <= most - n_labelled)
+    return order[is_taken]
+
+
+def whitened(points: np.ndarray, labels: np.ndarray, settings: Initialisation) -> np.ndarray:
+    """Points in which known classes are rounder: P Σ^-½, with Σ = (1 − w) 1 + w · the covariance within classes / σ².
+
+    Directions in which rows of one class differ much count less for who is near whom: new classes differ within
+    themselves much as known ones do. σ² is the mean variance within classes. Only as many of the leading principal
+    components are whitened as there are labels for, or labelled rows would be drawn to one another.
+    """
+    rows = np.flatnonzero(labels != UNLABELLED)
+    n_dims = min(len(rows) // settings.whitening_labels, points.shape[1])
+    if n_dims == 0 or settings.whitening == 0:
+        return points
+    around = points[rows] - _class_means(points[rows], labels[rows])[labels[rows]]
+    variance = float(np.mean(np.square(around)))
+    if variance == 0:  # no two labelled rows of a class differ
+        return points
+    within = around[:, :n_dims].T.astype(float) @ around[:, :n_dims] / len(rows) / variance
+    values, vectors = np.linalg.eigh(settings.whitening * within + (1 - settings.whitening) * np.eye(n_dims))
+    found = points.copy()
+    found[:, :n_dims] = points[:, :n_dims] @ (vectors / np.sqrt(np.maximum(values, 1e-12)))
+    return found
+
+
+def _class_means(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    sums = np.zeros((labels.max() + 1, points.shape[1]))
+    np.add.at(sums, labels, points)
+    return sums / np.maximum(np.bincount(labels), 1)[:, None]

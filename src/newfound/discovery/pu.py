@@ -1,0 +1,236 @@
+"""The positive-unlabelled (PU) estimate: how probable each known class is for each row, by where labels are missing.
+
+Labels are assumed to be selected completely at random within a class (SCAR, Elkan and Noto 2008): each row of class y
+carries its label with the same label frequency c_y = P(labelled | y). Labels are then as dense as c_y where all rows
+are of class y, thinner where rows of other classes are among them, and absent among rows of a new class:
+
+    P(y | x) = P(labelled as y | x) / c_y
+
+Base models estimate the density P(labelled as y | x), each from labels other than the row's own: forests of two
+feature sets, out-of-bag, and label propagation in the graph of neighbours, cross-fitted. Which of the known classes a
+row is of, a logistic regression tells as well. A linear opinion pool weighs the base models so that together they
+predict the labels best. (Cross-fitting is ours: `cross_val_predict` leaves no prediction for the rows without a label.)
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from newfound._internal.threads import in_batches
+from newfound.config import Initialisation
+from newfound.discovery.graph import Graph, propagate
+from newfound.labels import UNLABELLED
+
+FEW_LABELS = 100  # in all: with so many or fewer, only those of a class itself tell how dense labels are around it
+ENOUGH_LABELS = 200  # in all: with so many or more, labels of any class do
+PREDICT_ROWS = 65_536  # at a time: to call a hundred trees takes long, however few the rows
+
+
+class FeatureSets(NamedTuple):
+    """The same rows in several sets of features."""
+
+    projection: np.ndarray  # principal components
+    embedding: np.ndarray  # where a row lies among the others
+    graph: Graph
+
+    def of_nodes(self) -> "FeatureSets":
+        """Of the rows that make the graph only."""
+        sample = self.graph.sample
+        return FeatureSets(self.projection[sample], self.embedding[sample], self.graph.of_nodes())
+
+
+def estimate_class_probabilities(
+    features: FeatureSets,
+    labels: np.ndarray,
+    n_known: int,
+    settings: Initialisation,
+    seed: int,
+    *,
+    all_known: bool = False,
+) -> np.ndarray:
+    """(rows, known classes): P(y | x); where all classes are known, given that y is one of them.
+
+    It is estimated for the rows that make the graph; any others are interpolated.
+    """
+    graph = features.graph
+    if len(graph.sample) == len(labels):
+        return _estimate(features, labels, n_known, settings, seed, all_known)
+    of_nodes = _estimate(features.of_nodes(), labels[graph.sample], n_known, settings, seed, all_known)
+    return graph.interpolation @ of_nodes
+
+
+def _estimate(
+    features: FeatureSets, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int, all_known: bool
+) -> np.ndarray:
+    targets = np.where(labels == UNLABELLED, n_known, labels)  # "no label" is the last
+    densities = _label_densities(features, targets, n_known, settings, seed)
+    classifiers = [_class_probabilities(density[:, :n_known], labels, settings) for density in densities]
+    if n_known > 1:
+        classifiers.append(_by_regression(features, labels, n_known, settings, seed))
+    smoothed = [_smooth(_sum_to_one(answer), labels, settings.label_smoothing) for answer in classifiers]
+    which = linear_opinion_pool(smoothed, labels, settings.pool_prior)
+    if all_known:
+        return which.astype(np.float32)
+    density = linear_opinion_pool(densities, targets, settings.pool_prior)[:, :n_known]
+    p_known = np.minimum(_class_probabilities(density, labels, settings).sum(axis=1, keepdims=True), 1.0)
+    return (p_known * which).astype(np.float32)
+
+
+def linear_opinion_pool(answers: Sequence[np.ndarray], targets: np.ndarray, prior: float) -> np.ndarray:
+    """The mean over base models, weighed so that together they predict the known targets (not negative) best.
+
+    The weights w maximise Σ_rows log Σ_models w · p(target) + prior · Σ_models log w, a Dirichlet prior: with many
+    labels a base model counts for what it adds to the others; with few, all have a say.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import softmax
+
+    rows = np.flatnonzero(targets >= 0)
+    predicted = np.array([_sum_to_one(answer[rows])[range(len(rows)), targets[rows]] for answer in answers], float)
+
+    def loss(logits: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = softmax(logits)
+        together = weights @ predicted
+        slope = predicted @ (1 / together) + prior / weights
+        value = np.log(together).sum() + prior * np.log(weights).sum()
+        return -value, -weights * (slope - weights @ slope)
+
+    logits = minimize(loss, np.zeros(len(answers)), jac=True, method="L-BFGS-B").x
+    return np.average(answers, axis=0, weights=softmax(logits))
+
+
+def _label_densities(
+    features: FeatureSets, targets: np.ndarray, n_known: int, settings: Initialisation, seed: int
+) -> list[np.ndarray]:
+    """P(labelled as y | x) of each known class, and P(no label | x), by each base model."""
+    both = np.hstack([features.projection, features.embedding])
+    densities = [_by_forest(rows, targets, n_known, settings, seed) for rows in (features.embedding, both)]
+    return densities + [
+        _by_propagation(features.graph, targets, n_known, damping, settings, seed)
+        for damping in settings.propagation_dampings
+    ]
+
+
+def _sum_to_one(answer: np.ndarray) -> np.ndarray:
+    return answer / np.maximum(answer.sum(axis=1, keepdims=True), 1e-12)
+
+
+def _smooth(answer: np.ndarray, targets: np.ndarray, smoothing: float) -> np.ndarray:
+    """Label smoothing, towards the mean over all rows."""
+    averages = np.bincount(targets[targets >= 0], minlength=answer.shape[1]) / np.sum(targets >= 0)
+    return (1 - smoothing) * answer + smoothing * averages
+
+
+def _class_probabilities(density: np.ndarray, labels: np.ndarray, settings: Initialisation) -> np.ndarray:
+    """P(y | x) = P(labelled as y | x) / c_y."""
+    return density / label_frequencies(density, labels, settings.label_frequency_prior)
+
+
+def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float) -> np.ndarray:
+    """c_y, the share of each class's rows that have a label: how dense labels are around its labelled rows.
+
+    Labels of any class count: where known classes are mixed, those of one alone are thin, c_y would be too low for all
+    of them, and rows of a new class nearby would look known. Where labels are few in all, only those of the class
+    itself count, which is too low rather than too high: the side on which a known row stays known. Which rows of a
+    class have one of few labels is chance; so the mean around all rows is taken in as a prior, each as probably
+    labelled as the density says.
+    """
+    is_labelled, n_known = labels != UNLABELLED, density.shape[1]
+    codes, of_any = labels[is_labelled], density.sum(axis=1, keepdims=True)
+    counts = np.bincount(codes, minlength=n_known)
+    trust = np.clip((len(codes) - FEW_LABELS) / (ENOUGH_LABELS - FEW_LABELS), 0, 1)
+    around = trust * of_any + (1 - trust) * density  # of each row, were it of each class
+    around_labels = np.bincount(codes, around[is_labelled, codes], minlength=n_known)
+    around_rows = (around * density).sum(axis=0) / np.maximum(density.sum(axis=0), 1e-12)
+    frequencies = (around_labels + prior * around_rows) / (counts + prior)
+    return np.maximum(frequencies, np.maximum(counts, 1) / len(labels))  # the average: as if all rows were of the class
+
+
+# ---- base models -----------------------------------------------------------------------------------------------------
+
+
+def _by_regression(
+    features: FeatureSets, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int
+) -> np.ndarray:
+    """P(y | x, y is known); of a labelled row, from the labels of other folds."""
+    scaled = [_of_mean_length(part, settings.regression_scale) for part in (features.projection, features.embedding)]
+    rows = np.hstack(scaled)
+    labelled = np.random.default_rng(seed).permutation(np.flatnonzero(labels != UNLABELLED))
+    labelled = labelled[: settings.regression_max_labels]
+    fold = np.arange(len(labelled)) % settings.n_folds
+    answer = _regress(rows, labels, labelled, n_known)(rows)
+    for i in range(min(settings.n_folds, len(labelled))):
+        answer[labelled[fold == i]] = _regress(rows, labels, labelled[fold != i], n_known)(rows[labelled[fold == i]])
+    return answer
+
+
+def _regress(
+    rows: np.ndarray, labels: np.ndarray, fitted_on: np.ndarray, n_known: int
+) -> Callable[[np.ndarray], np.ndarray]:
+    """A logistic regression as a function that predicts; of one class where there is one only."""
+    from sklearn.linear_model import LogisticRegression
+
+    classes = np.unique(labels[fitted_on])
+    if len(classes) == 1:
+        return lambda some: np.tile(np.eye(n_known)[classes[0]], (len(some), 1))
+    regression = LogisticRegression(max_iter=500).fit(rows[fitted_on], labels[fitted_on])
+
+    def predict(some: np.ndarray) -> np.ndarray:
+        answer = np.zeros((len(some), n_known))
+        answer[:, regression.classes_] = regression.predict_proba(some)
+        return answer
+
+    return predict
+
+
+def _of_mean_length(rows: np.ndarray, length: float) -> np.ndarray:
+    """All rows by one factor, so that two feature sets are given the same say."""
+    return length * rows / np.maximum(np.sqrt(np.mean(np.sum(np.square(rows), axis=1))), 1e-12)
+
+
+def _by_propagation(
+    graph: Graph, targets: np.ndarray, n_known: int, damping: float, settings: Initialisation, seed: int
+) -> np.ndarray:
+    """Label propagation from all labelled rows but those of a row's own fold."""
+    n_folds = settings.n_folds
+    labelled = np.flatnonzero(targets < n_known)
+    fold = np.random.default_rng(seed).permutation(len(labelled)) % n_folds
+    sources = np.zeros((len(targets), n_known, n_folds), np.float32)
+    sources[labelled, targets[labelled], fold] = 1
+    parts = propagate(graph, sources.reshape(len(sources), -1), damping, settings).reshape(sources.shape)
+    densities = parts.sum(axis=2)
+    densities[labelled] = (densities[labelled] - parts[labelled, :, fold]) * n_folds / (n_folds - 1)
+    no_label = np.maximum(1 - densities.sum(axis=1, keepdims=True), 0)
+    return _smooth(np.hstack([densities, no_label]), targets, settings.label_smoothing)
+
+
+def _by_forest(
+    features: np.ndarray, targets: np.ndarray, n_known: int, settings: Initialisation, seed: int
+) -> np.ndarray:
+    """Extremely randomised trees; as far as can be, a row is predicted by trees that did not see it."""
+    from joblib import parallel_config
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    rows = np.random.default_rng(seed).permutation(len(features))[: settings.forest_max_rows]
+    label_share = np.mean(targets < n_known)
+    forest = ExtraTreesClassifier(
+        settings.n_trees,
+        min_samples_leaf=max(settings.min_samples_leaf, int(settings.min_labels_leaf / label_share)),
+        bootstrap=True,
+        oob_score=_no_score,
+        n_jobs=-1,
+        random_state=seed % 2**32,
+    )
+    densities = np.zeros((len(features), n_known + 1))
+    with parallel_config(backend="threading"):  # trees are grown without the interpreter's lock
+        forest.fit(features[rows], targets[rows])
+        if len(rows) < len(features):
+            densities[:, forest.classes_] = in_batches(forest.predict_proba, features, PREDICT_ROWS)
+    densities[np.ix_(rows, forest.classes_)] = np.nan_to_num(forest.oob_decision_function_)
+    return _smooth(densities, targets, settings.label_smoothing)
+
+
+def _no_score(truth: np.ndarray, predicted: np.ndarray) -> float:
+    """In place of a score, which nobody reads; the out-of-bag densities come along with it."""
+    return 0.0

@@ -1,0 +1,294 @@
+"""Rows to label as files, and labels that come back: tables with ids, or tasks and exports of Label Studio."""
+
+import base64
+import csv
+import json
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+
+from newfound._internal.files import make_folders, replace_file
+from newfound._internal.words import DataError, count, quoted_list
+from newfound.labelling.suggest import Suggestions
+from newfound.labels import means_unlabelled
+from newfound.runs.leftovers import check_file_out
+from newfound.runs.records import Columns, csv_bytes
+from newfound.runs.run import Run
+from newfound.tables import own_columns
+from newfound.tables.cells import text
+from newfound.tables.formats import ColumnSelection, is_table
+from newfound.tables.sources import TableFile
+
+# ---- Label Studio: rows to label as tasks with predictions, the labelling interface for them, and what it exports ----
+
+CHOICE, NEW_NAME, OBJECT = "label", "new_name", "row"  # names of the tags
+ID, REASON = "newfound_row_id", "newfound_reason"  # fields of a task
+
+
+def task(row_id: str, shown: dict[str, Any], class_name: str, probability: float, reason: str) -> dict[str, Any]:
+    """One row: what is shown of it, and what it would be now."""
+    choice = {
+        "from_name": CHOICE,
+        "to_name": OBJECT,
+        "type": "choices",
+        "value": {"choices": [class_name]},
+    }
+    prediction = {"model_version": "newfound", "score": round(float(probability), 4), "result": [choice]}
+    return {"data": {ID: row_id, REASON: reason, **shown}, "predictions": [prediction]}
+
+
+def interface(class_names: list[str], *, is_image: bool) -> str:
+    """The labelling configuration: the row, a choice for each class there is now, and room for the name of another."""
+    view = ElementTree.Element("View")
+    ElementTree.SubElement(view, "Header", value=f"${REASON}")
+    if is_image:
+        ElementTree.SubElement(view, "Image", name=OBJECT, value="$image")
+    else:
+        ElementTree.SubElement(view, "Table", name=OBJECT, value="$columns")
+    choices = ElementTree.SubElement(view, "Choices", name=CHOICE, toName=OBJECT, choice="single", showInLine="true")
+    for name in class_names:
+        ElementTree.SubElement(choices, "Choice", value=name)
+    other = {"name": NEW_NAME, "toName": OBJECT, "placeholder": "or the name of another class", "maxSubmissions": "1"}
+    ElementTree.SubElement(view, "TextArea", other)
+    ElementTree.indent(view)
+    return ElementTree.tostring(view, encoding="unicode") + "\n"
+
+
+def as_data_uri(pixels: np.ndarray, shape: tuple[int, ...]) -> str:
+    """An image inside a task, so that no file has to be served."""
+    from PIL import Image
+
+    buffer = BytesIO()
+    Image.fromarray(pixels.reshape(shape).astype(np.uint8)).save(buffer, format="PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def read_export(path: Path) -> Iterator[tuple[str, str]]:
+    """Row ids and labels from an export as JSON or JSON-MIN; "" where a row was skipped."""
+    try:
+        tasks = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path.name!r} cannot be read as JSON ({error}). Export from Label Studio again.") from None
+    if not isinstance(tasks, list) or not all(isinstance(each, dict) for each in tasks):
+        raise DataError(f"{path.name!r} must be a list of tasks. Export from Label Studio as JSON or JSON-MIN.")
+    for each in tasks:
+        data = each.get("data", each)
+        if ID not in data:
+            raise DataError(f"A task in {path.name!r} has no {ID!r}. Export tasks that `newfound suggest` made.")
+        labels = list(_labels(each)) or [""]
+        yield from ((str(data[ID]), label) for label in labels)
+
+
+def _labels(exported: dict[str, Any]) -> Iterator[str]:
+    """Of each annotation that was not cancelled; a written name counts more than a choice."""
+    if "annotations" not in exported:  # JSON-MIN
+        yield str(exported.get(NEW_NAME) or exported.get(CHOICE) or "")
+        return
+    for annotation in exported["annotations"]:
+        if annotation.get("was_cancelled"):
+            continue
+        values = {result.get("from_name"): result.get("value", {}) for result in annotation.get("result", [])}
+        written = values.get(NEW_NAME, {}).get("text") or []
+        chosen = values.get(CHOICE, {}).get("choices") or []
+        yield str(([written] if isinstance(written, str) else written + chosen or [""])[0])
+
+
+# ---- Rows to label, as files: a table with the user's own columns, and tasks for Label Studio ----
+
+ROW_ID, LABEL, OWN_LABEL = "newfound_row_id", "label", "newfound_label"
+
+
+def suggest_for(run: Run, n: int, labelled_since: dict[int, str]) -> Suggestions:
+    """The rows of a run that would tell most; those that got a label since it was made are left out."""
+    rows = run.rows
+    y = np.full(len(rows.row_ids), "", dtype=object)
+    for row, label in labelled_since.items():
+        y[row] = label
+    return run.model.suggest(rows.X, n, y)
+
+
+def source_columns(run: Run, rows: np.ndarray) -> tuple[Columns, str | None]:
+    """The user's own columns of some rows, as text, from the run itself; none, and why, where it does not hold them."""
+    source = Path(run.description["source"]).expanduser()
+    if run.schema.kind != "table" or not is_table(source):
+        return {}, None
+    own = run.rows.own
+    if own is None or own.num_rows != len(run.rows.row_ids):
+        return {}, "The run does not hold your own columns, so only ids are written."
+    if own_columns.HEADER in (own.schema.metadata or {}):
+        return _cells(own, rows), None
+    some = own.take(rows)
+    return {name: np.array(_as_written(some.column(name)).to_pylist(), dtype=str) for name in own.column_names}, None
+
+
+def _cells(own: Any, rows: np.ndarray) -> Columns:
+    """Of records of CSV, as they are written."""
+    about = own.schema.metadata
+    names, delimiter = about[own_columns.NAMES].decode().split("\n"), about[own_columns.DELIMITER].decode()
+    records = own[own_columns.RECORD].take(rows).to_pylist()
+    cells = [next(csv.reader([record], delimiter=delimiter), []) for record in records]
+    return {name: np.array([line[i] if i < len(line) else "" for line in cells]) for i, name in enumerate(names)}
+
+
+def _as_written(column: Any) -> Any:
+    """Text as it is in the file; what has a type of its own there, as text."""
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return (column if is_text else text(column)).fill_null("")
+
+
+def suggestion_table(run: Run, suggestions: Suggestions, own: Columns) -> Columns:
+    """What a person fills in: an empty column of labels, beside the user's columns and what is thought of each row."""
+    of_rows = {
+        ROW_ID: run.rows.row_ids[suggestions.rows].astype(str),
+        "newfound_class": suggestions.class_names.astype(str),
+        "newfound_probability": suggestions.probabilities.round(4),
+        "newfound_reason": np.array(suggestions.reasons, dtype=str),
+    }
+    to_fill = OWN_LABEL if LABEL in own and run.schema.label_column != LABEL else LABEL
+    others = {name: column for name, column in own.items() if name != to_fill and name not in of_rows}
+    return others | of_rows | {to_fill: np.full(len(suggestions), "", dtype=str)}
+
+
+def check_paths(out: Path, tasks: Path | None, *, replace: bool) -> None:
+    """Before anything is computed; a file of suggestions may hold the labels that a person filled in."""
+    if out.suffix.lower() != ".csv":
+        raise DataError(f"--out must end in .csv; got {out.name!r}. Name another file.")
+    if tasks is not None and tasks.suffix.lower() != ".json":
+        raise DataError(f"--label-studio must end in .json; got {tasks.name!r}. Name another file.")
+    for path in (out, *((tasks, tasks.with_suffix(".xml")) if tasks else ())):
+        check_file_out(path, [], replace=replace)
+
+
+def write_suggestions(path: Path, table: Columns) -> None:
+    make_folders(path.absolute().parent)
+    replace_file(path, csv_bytes(table))
+
+
+def write_tasks(path: Path, run: Run, suggestions: Suggestions, own: Columns) -> Path:
+    """Tasks with predictions as JSON, and the labelling configuration beside it as XML, which is returned."""
+    rows, shape = run.rows, run.schema.image_shape
+    tasks = [
+        task(str(rows.row_ids[s.row]), _shown(rows.X[s.row], shape, own, i), str(s.class_name), s.probability, s.reason)
+        for i, s in enumerate(suggestions)
+    ]
+    make_folders(path.absolute().parent)
+    replace_file(path, json.dumps(tasks, ensure_ascii=False, indent=1).encode())
+    names = [summary.name for summary in run.classes]
+    replace_file(path.with_suffix(".xml"), interface(names, is_image=shape is not None).encode())
+    return path.with_suffix(".xml")
+
+
+def _shown(x: np.ndarray, shape: tuple[int, ...] | None, own: Columns, i: int) -> dict[str, Any]:
+    if shape is not None:
+        return {"image": as_data_uri(x, shape)}
+    return {"columns": {name: str(column[i]) for name, column in own.items()}}
+
+
+# ---- Labels that come back in a file ----
+# A table with ids of rows and a column of labels, or what Label Studio exports.
+
+
+class GivenLabels(NamedTuple):
+    """Pairs of a row's number and its label, as an act holds them."""
+
+    given: list[tuple[int, str]]  # rows that had no label
+    corrections: list[tuple[int, str]]  # rows that had another one
+    n_empty: int  # entries without a label
+    n_same: int  # rows that already had this label
+
+    def arguments(self) -> dict[str, Any]:
+        """Of the act `label`."""
+        return {"given": [list(pair) for pair in self.given], "corrections": [list(pair) for pair in self.corrections]}
+
+
+def read_given(run: Run, path: Path) -> GivenLabels:
+    """The labels in a file, each with the row of the run that it is of; what cannot be right is refused."""
+    entries = list(read_export(path) if path.suffix.lower() == ".json" else _read_table(run, path))
+    labelled = [(row_id, label.strip()) for row_id, label in entries if not means_unlabelled(label)]
+    if not labelled:
+        raise DataError(
+            f"{path.name!r} holds no label: {count(len(entries), 'row')}, all without. Fill in the column of labels."
+        )
+    labels = _one_each(labelled, path)
+    rows = _rows_of(run, labels, path)
+    now = current_labels(run)
+    pairs = [(rows[row_id], label) for row_id, label in labels.items()]
+    return GivenLabels(
+        given=[(row, label) for row, label in pairs if now[row] == ""],
+        corrections=[(row, label) for row, label in pairs if now[row] not in ("", label)],
+        n_empty=len(entries) - len(labelled),
+        n_same=sum(now[row] == label for row, label in pairs),
+    )
+
+
+def labels_since(run: Run) -> dict[int, str]:
+    """By row number, the labels given since the run was made; the later one counts."""
+    acts = [act.arguments for act in run.acts_in_effect if act.act == "label"]
+    return {row: label for act in acts for row, label in (*act["given"], *act["corrections"])}
+
+
+def current_labels(run: Run) -> np.ndarray:
+    """The label of each row by its name now, "" where there is none: those given since win."""
+    labels = run.model.fitted_.classes.called_now(run.rows.observed).astype(object)
+    for row, label in labels_since(run).items():
+        labels[row] = label
+    return labels.astype(str)
+
+
+def _read_table(run: Run, path: Path) -> Iterator[tuple[str, str]]:
+    if not is_table(path):
+        raise DataError(
+            f"{path.name!r} must be a table, such as a CSV with the columns {ROW_ID} and {LABEL}, or the .json that "
+            f"Label Studio exports."
+        )
+    table = TableFile(path)
+    id_column = _first_of(table, [ROW_ID, run.schema.id_column, "row_id", "file"], "ids of the rows")
+    label_column = _first_of(table, [OWN_LABEL, LABEL, run.schema.label_column], "labels")
+    cells = table.read(ColumnSelection([id_column, label_column], text={id_column, label_column}))
+    ids, labels = (text(cells.column(name)).fill_null("").to_pylist() for name in (id_column, label_column))
+    return zip(ids, labels, strict=True)
+
+
+def _first_of(table: TableFile, names: list[str | None], what: str) -> str:
+    wanted = [name for name in dict.fromkeys(names) if name is not None]
+    found = next((name for name in wanted if name in table.names), None)
+    if found is None:
+        raise DataError(
+            f"{table.where} has no column for the {what}: expected {' or '.join(map(repr, wanted))}, got "
+            f"{quoted_list(table.names, 10)}. Rename the column."
+        )
+    return found
+
+
+def _one_each(labelled: list[tuple[str, str]], path: Path) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    for row_id, label in labelled:
+        if labels.setdefault(row_id, label) != label:
+            raise DataError(
+                f"{path.name!r} gives the row {row_id!r} two labels, {labels[row_id]!r} and {label!r}. Keep one."
+            )
+    return labels
+
+
+def _rows_of(run: Run, labels: dict[str, str], path: Path) -> dict[str, int]:
+    ids, first, n = np.unique(run.rows.row_ids.astype(str), return_index=True, return_counts=True)
+    row_of = dict(zip(ids.tolist(), first.tolist(), strict=True))
+    unknown = [row_id for row_id in labels if row_id not in row_of]
+    if unknown:
+        raise DataError(
+            f"{path.name!r} has {count(len(unknown), 'row')} that the run does not have: {quoted_list(unknown)}. The "
+            f"ids must be those of the run, such as {run.rows.row_ids[0]!r}."
+        )
+    repeated = set(ids[n > 1].tolist()) & labels.keys()
+    if repeated:
+        raise DataError(
+            f"More than one row of the run has the id {sorted(repeated)[0]!r}, so it cannot be told which is meant. "
+            f"Fit with ids that differ."
+        )
+    return row_of

@@ -1,0 +1,356 @@
+"""What is in a run's files: columns, stored rows, the log of acts, each class in numbers and words."""
+
+import io
+import json
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from newfound._internal.records import checked, parsed
+from newfound._internal.words import DataError, quoted_list
+from newfound.acts import ACTS, perform
+from newfound.classes import NO_CLASS, Classes
+from newfound.explain.describe import describe_classes, sample_of, tree_hints
+from newfound.explain.wording import Description, Descriptions
+from newfound.fitted import Fitted
+from newfound.labels import Labels
+from newfound.saved import MOST_COMPONENTS
+from newfound.tables.dataset import Column, Dataset
+from newfound.tables.own_columns import own_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+
+# ---- What a result may depend on beside its settings ----
+
+LIBRARIES = ("jax", "equinox", "optax", "numpy", "scikit-learn")
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that compute."""
+    return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
+
+
+# ---- Who hears what goes on during a long job ----
+
+
+def ignore(text: str) -> None:
+    """For those who do not listen."""
+
+
+class Listener(NamedTuple):
+    """Two callbacks: a stage is over when the next one begins, a note should be read by a person."""
+
+    stage: Callable[[str], None] = ignore
+    note: Callable[[str], None] = ignore
+
+
+SILENT = Listener()
+
+
+# ---- Named columns and arrays as files: Parquet, CSV, safetensors. None of them can run code ----
+
+Columns = dict[str, np.ndarray]
+
+
+def as_arrow(columns: Columns) -> "pa.Table":
+    """A column for each array; of a matrix, one of lists."""
+    import pyarrow as pa
+
+    def column(array: np.ndarray) -> "pa.Array":
+        if array.ndim == 1:
+            return pa.array(array)
+        return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(array).ravel()), array.shape[1])
+
+    return pa.table({name: column(array) for name, array in columns.items()})
+
+
+def parquet_bytes(columns: Columns, compression: str = "snappy") -> bytes:
+    return table_bytes(as_arrow(columns), compression)
+
+
+def table_bytes(table: "pa.Table", compression: str = "snappy") -> bytes:
+    import pyarrow.parquet as pq
+
+    content = io.BytesIO()
+    pq.write_table(table, content, compression=compression, write_page_checksum=True)
+    return content.getvalue()
+
+
+def parquet_writer(file: BinaryIO, schema: "pa.Schema") -> "pq.ParquetWriter":
+    """Writes tables of this schema. Only text repeats itself: a dictionary of numbers takes most of the time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text = [field.name for field in schema if not (pa.types.is_primitive(field.type) or pa.types.is_nested(field.type))]
+    return pq.ParquetWriter(file, schema, use_dictionary=text, write_page_checksum=True)
+
+
+def csv_bytes(columns: Columns) -> bytes:
+    import pyarrow.csv
+
+    content = io.BytesIO()
+    pyarrow.csv.write_csv(as_arrow(columns), content)
+    return content.getvalue()
+
+
+def tensor_bytes(tensors: Columns) -> bytes:
+    from safetensors.numpy import save
+
+    return save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+
+
+def parquet_columns(content: bytes) -> Columns:
+    """Arrays, and matrices where there are lists of one length."""
+    import pyarrow as pa
+
+    def array(column: "pa.ChunkedArray") -> np.ndarray:
+        if not pa.types.is_fixed_size_list(column.type):
+            return column.to_numpy()
+        return column.combine_chunks().flatten().to_numpy().reshape(len(column), -1)
+
+    table = parquet_table(content)
+    return {name: array(table[name]) for name in table.column_names}
+
+
+def parquet_table(content: bytes) -> "pa.Table":
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
+    table.validate(full=True)
+    return table
+
+
+def tensor_columns(content: bytes) -> Columns:
+    from safetensors.numpy import load
+
+    return load(content)
+
+
+# ---- The rows of a run as they were fitted on ----
+# So that whatever a person decides later, the source is not needed again.
+
+ROWS = "rows.parquet"
+OWN = "own.parquet"
+
+
+class StoredRows(NamedTuple):
+    """What a fit saw of each row, and what its network says of it; no act changes this."""
+
+    row_ids: np.ndarray
+    observed: np.ndarray  # the label by its name in the source, "" where there is none
+    X: np.ndarray
+    q: np.ndarray  # (rows, components): q(y | x)^(1/T) in single precision, not normed
+    truth: np.ndarray | None = None  # the label in the source, where some were hidden on purpose
+    groups: np.ndarray | None = None  # the person, site or machine, where that was told
+    own: "pa.Table | None" = None  # the user's own columns, unchanged; None where there are none
+
+
+def rows_of_fit(model: Any, dataset: Dataset, observed: Labels | None) -> StoredRows:
+    """For `observed` see `write_run`."""
+    fitted = model.fitted_
+    return StoredRows(
+        row_ids=dataset.row_ids.astype(str),
+        observed=(dataset.labels if observed is None else observed).names,
+        X=dataset.X,
+        q=fitted.inference.component_probabilities(dataset.X, fitted.temperature),
+        truth=None if observed is None else dataset.labels.names,
+        groups=None if dataset.groups is None else dataset.groups.astype(str),
+        own=None if dataset.source is None else own_table(dataset.source, len(dataset)),
+    )
+
+
+def row_files(rows: StoredRows) -> dict[str, bytes]:
+    columns: Columns = {n: array for n, array in rows._asdict().items() if array is not None and n != "own"}
+    files = {ROWS: parquet_bytes(columns, compression="zstd")}
+    return files if rows.own is None else files | {OWN: table_bytes(rows.own, compression="zstd")}
+
+
+def rows_from(rows: bytes, own: bytes | None) -> StoredRows:
+    """From what `row_files` made."""
+    return StoredRows(**parquet_columns(rows), own=None if own is None else parquet_table(own))
+
+
+# ---- What was decided about a run's classes, act after act ----
+# `acts.jsonl`, one act a line, to which lines are only added.     {"number": 1, "time": "2026-01-31T09:00:00+00:00",
+# "act": "rename", "arguments": {"names": [["new-1", "fox"]]},
+#      "sentence": "“new-1” is now called “fox”.", "next_new": 3}
+#
+# An undo is a line of its own, which names the act it takes back. The model that was fitted is never changed: what
+# holds now is what the acts that were not taken back make of it.
+
+ACT_LOG = "acts.jsonl"
+UNDO = "undo"
+
+
+@dataclass(frozen=True)
+class LoggedAct:
+    """One line."""
+
+    number: int  # 1, 2, …
+    time: str
+    act: str  # a name in `acts.ACTS`, or UNDO
+    arguments: dict[str, Any]  # of the act; of an undo, the number of the act that it takes back
+    sentence: str  # what was done, by the names that classes had then
+    next_new: int  # the number of the next id: also those that an act taken back gave are not given again
+
+
+def acts_from(path: Path, content: bytes) -> list[LoggedAct]:
+    """All lines, the undone ones too."""
+    try:
+        lines = content.decode().splitlines()
+        acts = [LoggedAct(**checked(parsed(line), LoggedAct, "act")) for line in lines]
+        in_effect(acts)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise DataError(
+            f"{str(path)!r} is damaged ({error}). Restore it, or move it away to go back to the classes as fitted."
+        ) from None
+    if unknown := {act.act for act in acts} - {UNDO, *ACTS}:
+        raise DataError(
+            f"{str(path)!r} holds an act that this newfound does not know ({quoted_list(sorted(unknown))}). "
+            f"Upgrade with pip install --upgrade newfound."
+        )
+    return acts
+
+
+def acts_file(acts: list[LoggedAct]) -> dict[str, bytes]:
+    return {ACT_LOG: "".join(json.dumps(asdict(act), ensure_ascii=False) + "\n" for act in acts).encode()}
+
+
+def in_effect(acts: list[LoggedAct]) -> list[LoggedAct]:
+    """Those that were not taken back."""
+    undone = {act.arguments["number"] for act in acts if act.act == UNDO}
+    return [act for act in acts if act.act != UNDO and act.number not in undone]
+
+
+def replayed(fitted: Fitted, acts: list[LoggedAct]) -> Fitted:
+    """What the acts in effect make of a model as it was fitted."""
+    effective = {act.number for act in in_effect(acts)}
+    for act in acts:
+        if act.number in effective:
+            fitted, _ = perform(fitted, act.act, act.arguments)
+        fitted = _from_number(fitted, act.next_new)
+    return fitted
+
+
+def done(fitted: Fitted, acts: list[LoggedAct], act: str, arguments: dict[str, Any]) -> LoggedAct:
+    """The line of an act on a model to which these acts have led."""
+    after, sentence = perform(fitted, act, arguments)
+    return _line(acts, act, arguments, sentence, after.classes.next_new)
+
+
+def taken_back(acts: list[LoggedAct]) -> LoggedAct:
+    """The line that takes back the last act in effect."""
+    effective = in_effect(acts)
+    if not effective:
+        raise DataError("There is nothing to undo: no act is in effect.")
+    last = effective[-1]
+    return _line(acts, UNDO, {"number": last.number}, f"Taken back: {last.sentence}", acts[-1].next_new)
+
+
+def _line(acts: list[LoggedAct], act: str, arguments: dict[str, Any], sentence: str, next_new: int) -> LoggedAct:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return LoggedAct(len(acts) + 1, now, act, arguments, sentence, next_new)
+
+
+def _from_number(fitted: Fitted, next_new: int) -> Fitted:
+    """The same, where ids below a number have been given."""
+    classes = fitted.classes
+    return replace(fitted, classes=replace(classes, next_new=max(classes.next_new, next_new)))
+
+
+# ---- Each class of a run in a few numbers, and back from there to `Classes` ----
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """One class: its components, its rows and labels, and how probable it is for its rows."""
+
+    name: str
+    is_new: bool
+    components: list[int]
+    n_rows: int  # predicted as this class
+    n_discovered: int  # discovered as this class, or labelled so
+    n_observed: int  # that carry its label
+    confidence: float | None  # mean probability of the class over its rows; None where it has none
+    evidence: dict[str, float] | None  # of a new class: the labels it would hold if it were known, those it holds, p
+    id: str = field(default="", kw_only=True)  # no act changes it
+    is_named: bool = field(default=False, kw_only=True)  # whether the name is a person's
+
+
+def summarise_classes(classes: Classes, table: Columns, evidence: Mapping[Any, dict[str, float]]) -> list[ClassSummary]:
+    """From what is said of all rows, and why new classes are thought to be new; in the order of the classes."""
+    evidence = {str(name): of for name, of in evidence.items()}
+    return [
+        ClassSummary(
+            name=name,
+            is_new=bool(classes.is_new[position]),
+            components=classes.components(position).tolist(),
+            n_rows=int((table["class"] == name).sum()),
+            n_discovered=int((table["discovered_class"] == name).sum()),
+            n_observed=int((table["observed_label"] == name).sum()),
+            confidence=_mean(table["probability"][table["class"] == name]),
+            evidence=evidence.get(name),
+            id=str(classes.ids[position]),
+            is_named=bool(classes.is_named[position]),
+        )
+        for position, name in enumerate(classes.names.astype(str).tolist())
+    ]
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def classes_from(summaries: Sequence[ClassSummary]) -> Classes:
+    """Which components belong to which class, with the names as text."""
+    n_components = 1 + max((k for c in summaries for k in c.components), default=-1)
+    component_class = np.full(n_components, NO_CLASS)
+    for position, summary in enumerate(summaries):
+        component_class[summary.components] = position
+    names = np.array([c.name for c in summaries], dtype=str)
+    is_new = np.array([c.is_new for c in summaries], dtype=bool)
+    ids = np.array([c.id for c in summaries], dtype=str)
+    return Classes(names, is_new, component_class, ids, np.array([c.is_named for c in summaries], dtype=bool))
+
+
+def to_json(summaries: Sequence[ClassSummary]) -> str:
+    return json.dumps([asdict(summary) for summary in summaries], indent=1)
+
+
+def from_json(text: str) -> list[ClassSummary]:
+    stored = checked(parsed(text), list[ClassSummary], "classes")
+    components = [k for summary in stored for k in summary["components"]]
+    if len(set(components)) < len(components) or not all(0 <= k < MOST_COMPONENTS for k in components):
+        raise DataError(
+            f"The stored classes are damaged: components must be different numbers below {MOST_COMPONENTS}. Fit again."
+        )
+    return [ClassSummary(**summary) for summary in stored]
+
+
+# ---- What each class of a run is: told when the run is written, and again whenever its classes were changed ----
+
+
+def describe_rows(model: Any, X: np.ndarray, columns: Sequence[Column], table: Columns) -> Descriptions:
+    """The classes that `model` has now, by the class that `table` says was discovered for each row of X."""
+    sample = sample_of(model, X, columns, table["discovered_class"])
+    hints = tree_hints(model.tree_, model.fitted_.classes, model.n_new_range_)
+    names = table["discovered_class"][sample.rows]
+    return describe_classes(sample, columns, names, model.fitted_.classes, hints)
+
+
+def descriptions_json(described: Descriptions) -> str:
+    return json.dumps([one.to_json() for one in described], indent=1, ensure_ascii=False)
+
+
+def descriptions_from_json(text: str) -> Descriptions:
+    return Descriptions(Description.from_json(one) for one in json.loads(text))

@@ -1,0 +1,334 @@
+"""Arrays in memory and in NumPy's own files: a matrix of features, or a stack of images. Nothing is ever unpickled."""
+
+import math
+import tokenize
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from lzma import LZMAError
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+import numpy as np
+
+from newfound._internal.words import DataError, count, quoted_list
+from newfound.tables import log as preprocessing_log
+from newfound.tables.cells import finite
+from newfound.tables.columns import infer_number
+from newfound.tables.dataset import Column, Dataset, Population, Schema, align, pixel_names
+from newfound.tables.encode import fill_missing, labels_of_array, precision
+from newfound.tables.limits import check_inflated, check_memory
+from newfound.tables.sampling import LARGE, chosen_rows, rows_at_a_time, usual_size
+
+# ---- NumPy's own files, .npy and .npz ----
+# Read only as far as header, size and content agree, and nothing is unpickled. NumPy reserves what a header names
+# before it looks at the content. So headers are read first, and compared with the size of what follows.
+
+ZIP = b"PK"
+ENCRYPTED = 0x1  # of a zip member's flags
+# What NumPy and zipfile raise for damaged files: a header is parsed as Python, a zip member may be packed in any way
+DAMAGED = (
+    *(ValueError, OSError, EOFError, BadZipFile, KeyError, TypeError, SyntaxError, tokenize.TokenError, RecursionError),
+    *(zlib.error, LZMAError, NotImplementedError, RuntimeError, OverflowError, IndexError),
+)
+
+
+class RowsOnDisk(NamedTuple):
+    """The matrix of a .npy file, whose rows are read when they are asked for.
+
+    Not mapped to memory: the system ends a process under which a mapped file is cut short.
+    """
+
+    path: Path
+    offset: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def rows(self, first: int, n: int) -> np.ndarray:
+        width = self.shape[1]
+        at = self.offset + first * width * self.dtype.itemsize
+        try:
+            values = np.fromfile(self.path, self.dtype, n * width, offset=at)
+        except OSError as error:
+            raise _not_numpy(self.path, error) from None
+        if len(values) != n * width:
+            raise DataError(f"{self.path.name!r} was cut short while it was read. Try again when it is whole.")
+        return values.reshape(n, width)
+
+
+def load_numpy(path: Path, *, is_lazy: bool = False, is_mapped: bool = False) -> Any:
+    """The array of a .npy file, or those of an .npz file by name.
+
+    If asked, a .npy file is a matrix whose rows are read later, or mapped to memory, which need not hold it.
+    """
+    if not path.is_file():
+        raise DataError(f"There is no file {str(path)!r}. Check the path.")
+    try:
+        with path.open("rb") as file:
+            if file.read(2) == ZIP:
+                return _load_archive(path)
+            file.seek(0)
+            shape, dtype, is_fortran = _check_header(file, path.stat().st_size, repr(path.name), is_held=not is_mapped)
+            if is_lazy and len(shape) == 2 and not is_fortran and dtype.kind in "biuf":
+                return RowsOnDisk(path, file.tell(), dtype, shape)
+        return np.load(path, mmap_mode="r" if is_mapped else None, allow_pickle=False)
+    except DataError:
+        raise
+    except DAMAGED as error:
+        raise _not_numpy(path, error) from None
+
+
+def _load_archive(path: Path) -> dict[str, np.ndarray]:
+    with ZipFile(path) as archive:
+        members = archive.infolist()
+        check_memory(sum(member.file_size for member in members), repr(path.name))
+        return {member.filename.removesuffix(".npy"): _read_member(archive, member, path) for member in members}
+
+
+def _read_member(archive: ZipFile, member: ZipInfo, path: Path) -> np.ndarray:
+    where = f"The array {member.filename.removesuffix('.npy')!r} of {path.name!r}"
+    check_packed(archive, member, where)
+    with archive.open(member) as file:
+        _check_header(file, member.file_size, where)  # type: ignore[arg-type]
+    with archive.open(member) as file:
+        array = np.lib.format.read_array(file, allow_pickle=False)
+        if file.read(1):  # also, only at its end the checksum is compared
+            raise ValueError("more bytes follow than the header announces")
+        return array
+
+
+def check_packed(archive: ZipFile, member: ZipInfo, where: str) -> None:
+    """Refuse what needs a password, or cannot be as large as it says."""
+    if member.flag_bits & ENCRYPTED:
+        raise DataError(f"{where} is encrypted. Unpack it with its password, and save it again without.")
+    assert archive.fp is not None
+    check_inflated(member.file_size, min(member.compress_size, archive.fp.seek(0, 2)), where)
+
+
+def _check_header(
+    file: BinaryIO, size: int, where: str, *, is_held: bool = True
+) -> tuple[tuple[int, ...], np.dtype, bool]:
+    """Shape, type and order of the array; refuse a header that announces other content than follows."""
+    from numpy.lib import format as npy
+
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, is_fortran, dtype = read(file)
+    if dtype.hasobject:
+        raise ValueError("it is a pickle")
+    if any(isinstance(n, bool) or n < 0 for n in shape):
+        raise ValueError(f"its header announces the shape {shape}")
+    expected, follow = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if expected > follow:
+        raise ValueError(f"its header announces {expected:,} bytes, but {max(0, follow):,} follow")
+    if is_held:
+        check_memory(expected, where)
+    return shape, dtype, is_fortran
+
+
+def _not_numpy(path: Path, error: Exception) -> DataError:
+    reason = " ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__
+    if path.stat().st_size and ("pickle" in reason.lower() or "magic string" in reason.lower()):
+        return DataError(
+            f"{path.name!r} holds Python objects or is not a NumPy file, and newfound does not unpickle. "
+            f"Save plain numbers or strings with np.save or np.savez."
+        )
+    return DataError(
+        f"{path.name!r} is not a complete NumPy file ({reason}). Copy it again, or write it again with np.save or "
+        f"np.savez."
+    )
+
+
+NUMPY_SUFFIXES = (".npz", ".npy")
+
+
+class Sampling(NamedTuple):
+    """Whether a sample of the rows is read in place of all: where so many are asked for, or all would be too large."""
+
+    rows: int | None = None
+    seed: int = 0
+
+    def applies(self, n_bytes: int) -> bool:
+        return self.rows is not None or n_bytes > LARGE
+
+
+HELD_WHOLE = Sampling()
+
+
+def read_numpy_file(
+    path: str | PathLike, labels: Any = None, schema: Schema | None = None, sampling: Sampling = HELD_WHOLE
+) -> Dataset:
+    """A .npy file of X, or an .npz file of X and, if there are any, y, feature_names and row_ids."""
+    path = Path(path)
+    loaded = load_numpy(path, is_mapped=schema is None and sampling.applies(path.stat().st_size))
+    arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else loaded
+    if "X" not in arrays:
+        raise DataError(
+            f"{path.name!r} has no array named 'X'. It has {quoted_list(arrays)}. "
+            f"Write it with np.savez(path, X=X, y=y), where y is -1 for rows without a label."
+        )
+    y = arrays.get("y") if labels is None else load_labels(labels)
+    names, ids = arrays.get("feature_names"), arrays.get("row_ids")
+    return read_array(arrays["X"], y, names, ids, schema, repr(path.name), sampling)
+
+
+def load_labels(labels: Any) -> Any:
+    """y itself, or y from the .npy file that `labels` names."""
+    if not isinstance(labels, str | PathLike):
+        return labels
+    loaded = load_numpy(Path(labels))
+    if not isinstance(loaded, np.ndarray):
+        raise DataError(f"{Path(labels).name!r} must hold one array, got {quoted_list(loaded)}. Write it with np.save.")
+    return loaded
+
+
+def load_features(features: Any) -> np.ndarray | RowsOnDisk:
+    """A matrix with a row of numbers for each row of a table: itself, or from a .npy or .npz file."""
+    matrix = features
+    if isinstance(features, str | PathLike):
+        loaded = load_numpy(Path(features), is_lazy=True)
+        matrix = _only_array(loaded, Path(features)) if isinstance(loaded, dict) else loaded
+    matrix = matrix if isinstance(matrix, RowsOnDisk) else np.asanyarray(matrix)
+    if matrix.dtype.kind not in "biuf" or len(matrix.shape) != 2 or 0 in matrix.shape:
+        raise DataError(
+            f"`features` must be a matrix with a row of numbers for each row of the table, got {matrix.dtype} of the "
+            f"shape {matrix.shape}. Write it with np.save(path, matrix)."
+        )
+    return matrix
+
+
+def _only_array(arrays: dict[str, np.ndarray], path: Path) -> np.ndarray:
+    if len(arrays) != 1 and "X" not in arrays:
+        raise DataError(f"{path.name!r} must hold one array, or one named 'X', got {quoted_list(arrays)}.")
+    return arrays.get("X", next(iter(arrays.values())))
+
+
+def read_array(
+    X: Any,
+    y: Any = None,
+    feature_names: Sequence[str] | np.ndarray | None = None,
+    row_ids: np.ndarray | None = None,
+    schema: Schema | None = None,
+    where: str = "the array",
+    sampling: Sampling = HELD_WHOLE,
+) -> Dataset:
+    """A Dataset of kind "matrix", or of kind "images" where each row is an image of bytes; of a large one a sample."""
+    X = np.asarray(X)
+    _check_array(X, where)
+    if schema is None and sampling.applies(X.nbytes):
+        return _read_sample(X, y, feature_names, row_ids, where, sampling)
+    image_shape = X.shape[1:] if X.ndim > 2 else None
+    rows = X.reshape(len(X), -1)
+    names = pixel_names(image_shape) if image_shape else _feature_names(feature_names, rows.shape[1], where)
+    labels = labels_of_array(y, len(X), "y", () if schema is None else schema.class_names)
+    label_column = None if y is None else "y"
+    dataset = Dataset(
+        X=rows,
+        labels=labels,
+        feature_names=names,
+        row_ids=_row_ids(row_ids, len(X), where),
+        kind="images" if image_shape else "matrix",
+        image_shape=image_shape,
+        label_column=label_column,
+        log=[
+            f"Read {count(len(X), 'row')} of {count(rows.shape[1], 'feature')} from {where}.",
+            *preprocessing_log.about_labels(label_column, labels, "y"),
+        ],
+    )
+    return with_columns(dataset, schema)
+
+
+def _read_sample(
+    X: np.ndarray,
+    y: Any,
+    feature_names: Sequence[str] | np.ndarray | None,
+    row_ids: np.ndarray | None,
+    where: str,
+    sampling: Sampling,
+) -> Dataset:
+    """Of rows that lie on the disk, some; the labels of all of them are held."""
+    labels = labels_of_array(y, len(X))
+    size = sampling.rows or usual_size(X.nbytes, len(X))
+    chosen = chosen_rows(labels, size, sampling.seed)
+    ids = _row_ids(row_ids, len(X), where)
+    if len(chosen) == len(X):
+        return read_array(X, y, feature_names, ids, where=where)
+    sample = read_array(X[chosen], labels.take(chosen).values, feature_names, ids[chosen], where=where)
+    counts = {str(name): int(n) for name, n in zip(labels.classes, labels.counts, strict=True) if n}
+    log = [
+        f"Read {count(len(X), 'row')} of {count(len(sample.feature_names), 'feature')} from {where}.",
+        preprocessing_log.about_sample(len(chosen), size, sample.labels.n_labelled, labels.n_labelled),
+        *sample.log[1:],
+    ]
+
+    def batches(schema: Schema) -> Iterator[Dataset]:
+        step = rows_at_a_time(len(schema.feature_names))
+        for i in range(0, len(X), step):
+            rows = slice(i, i + step)
+            yield read_array(X[rows], labels.values[rows], feature_names, ids[rows], schema, where)
+
+    return replace(sample, log=log, population=Population(len(X), counts, batches))
+
+
+def with_columns(dataset: Dataset, schema: Schema | None = None) -> Dataset:
+    """Infer the feature type of each column of a matrix, or take it from the schema, and fill what is missing."""
+    if dataset.kind == "images" or dataset.X.dtype == np.uint8:
+        columns = [Column(name, "numeric", (i,)) for i, name in enumerate(dataset.feature_names)]
+        complete = replace(dataset, columns=[] if dataset.kind == "images" else columns)
+        return complete if schema is None else align(complete, schema)
+    columns = _infer(dataset.X, dataset.feature_names) if schema is None else list(schema.columns)
+    X = finite(dataset.X, precision(columns))
+    if schema is not None:
+        dataset = align(replace(dataset, X=X), schema)
+    filled = [
+        column if column.feature_type == "categorical" else fill_missing(X[:, column.positions[0]], column)
+        for column in columns
+    ]
+    return replace(dataset, X=X, columns=filled, log=[*dataset.log, *preprocessing_log.about_missing(filled)])
+
+
+def _infer(X: np.ndarray, names: Sequence[str]) -> list[Column]:
+    columns = [infer_number(name, X[:, i]) for i, name in enumerate(names)]
+    empty = [name for name, column in zip(names, columns, strict=True) if column is None]
+    if empty:
+        raise DataError(f"All values are missing in {quoted_list(empty)}. Drop these columns from the array.")
+    return [replace(column, positions=(i,)) for i, column in enumerate(columns) if column is not None]
+
+
+def _check_array(X: np.ndarray, where: str) -> None:
+    if X.dtype.kind not in "buif":
+        raise DataError(f"{where} must hold numbers, got {X.dtype}. Encode text as numbers, or give a table instead.")
+    if X.ndim < 2 or X.size == 0:
+        raise DataError(
+            f"{where} must have rows and columns, got the shape {X.shape}. Give a matrix with one row for each sample."
+        )
+    is_image = X.dtype == np.uint8 and (X.ndim == 3 or (X.ndim == 4 and X.shape[3] == 3))
+    if X.ndim > 2 and not is_image:
+        raise DataError(
+            f"{where} has the shape {X.shape} and type {X.dtype}; images must be (n, height, width) or "
+            f"(n, height, width, 3) in uint8. Flatten each row with X.reshape(len(X), -1), or save images as uint8."
+        )
+
+
+def _feature_names(names: Sequence[str] | np.ndarray | None, width: int, where: str) -> list[str]:
+    if names is None:
+        return [f"x{i}" for i in range(width)]
+    if len(names) != width:
+        raise DataError(
+            f"{where} has {width:,} columns but {len(names):,} feature_names. Give one name for each column."
+        )
+    return [str(name) for name in names]
+
+
+def _row_ids(row_ids: np.ndarray | None, n: int, where: str) -> np.ndarray:
+    if row_ids is None:
+        return np.arange(n)
+    if len(row_ids) != n:
+        raise DataError(f"{where} has {n:,} rows but {len(row_ids):,} row_ids. Give one id for each row.")
+    return np.asarray(row_ids)
