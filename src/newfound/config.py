@@ -152,14 +152,6 @@ class Optimisation(Settings):
         OneOf((None,)),
     )
     max_grad_norm: float = setting(100.0, "longer gradients are clipped to this norm", Number(0, is_low_open=True))
-    max_learning_rate_reductions: int = setting(
-        8,
-        "how often a loss that is not finite halves the learning rate before training has diverged",
-        Number(0, whole=True),
-    )
-    max_label_repeats: int = setting(
-        10, "a labelled row weighs at most as much as so many others, or few labels would be overfit", COUNT
-    )
     target_steps: int = setting(
         3_000,
         "steps that max_epochs='auto' aims at, within 5 and 150 epochs; but no more than twice as many",
@@ -195,100 +187,37 @@ class Initialisation(Settings):
     )
     # The rows' features
     pca_components: int = setting(100, "principal components that neighbours are found in", COUNT)
-    span_quantile: float = setting(
-        0.005, "columns are scaled by the range between this quantile and its opposite", Number(0, 0.4)
-    )
-    span_max_rows: int = setting(10_000, "rows that this range is taken from", COUNT)
     whitening: float = setting(
         0.2, "weight of the covariance within known classes in who is near whom; 0 leaves it out", Number(0, 1)
     )
-    whitening_labels: int = setting(10, "labels for each principal component that is whitened", COUNT)
-    hog_orientations: int = setting(8, "orientation bins of HOG, for images", COUNT)
-    hog_cell_pixels: int = setting(2, "least height and width of a HOG cell", COUNT)
-    hog_max_cells: int = setting(7, "most HOG cells in a row or column of an image", COUNT)
-    hog_epsilon: float = setting(0.2, "ε of block normalisation, relative to the image's own gradients", Number(0))
     # The graph
     n_neighbors: int = setting(10, "nearest rows that a row is joined with", COUNT)
     graph_max_rows: int = setting(60_000, "rows of the graph; others are interpolated", COUNT)
     n_eigenvectors: int = setting(20, "of the spectral embedding", COUNT)
-    rows_per_eigenvector: int = setting(50, "fewer rows have fewer eigenvectors", COUNT)
-    dense_max_rows: int = setting(1_000, "graphs up to this size are decomposed whole", COUNT)
     propagation_dampings: tuple[float, ...] = setting((0.9, 0.99), "of label propagation", Several(Number(0, 1)))
-    propagation_max_iter: int = setting(500, "of conjugate gradients", COUNT)
-    propagation_tol: float = setting(1e-3, "of conjugate gradients", Number(0, 1, is_low_open=True))
     # The PU estimate
     n_folds: int = setting(5, "of labels, so that a labelled row is judged by others", Number(2, whole=True))
     n_trees: int = setting(50, "of each forest", COUNT)
-    min_samples_leaf: int = setting(10, "rows in a leaf of a tree", COUNT)
-    min_labels_leaf: float = setting(0.15, "labels in a leaf, on average", Number(0, is_low_open=True))
-    forest_max_rows: int = setting(100_000, "rows that a forest is fitted on", COUNT)
-    regression_max_labels: int = setting(5_000, "labels that the logistic regression is fitted on", COUNT)
-    regression_scale: float = setting(7.0, "root mean square length of its rows", Number(0, is_low_open=True))
-    label_smoothing: float = setting(0.01, "of every base model", Number(0, 1))
-    pool_prior: float = setting(1.0, "Dirichlet prior of the weights of the linear opinion pool", Number(0))
-    label_frequency_prior: float = setting(
-        30.0, "what all rows say of a class's label frequency counts like so many labels", Number(0)
-    )
     # How many new classes there are
     resolution: float = setting(
         0.25, "of communities (Leiden), where the labels do not ask for another", Number(0, is_low_open=True)
     )
-    resolution_rows: int = setting(12_000, "rows of the graph that this resolution is for", COUNT)
-    resolution_penalty: float = setting(
-        0.05, "agreement with the labels that a step of an octave must gain", Number(0, 1)
-    )
-    resolution_tolerance: float = setting(
-        0.1, "resolutions that agree with the labels nearly as well have a say in the number, too", Number(0, 1)
-    )
-    range_share: float = setting(0.1, "of what they say together: a number with as much is in the range", Number(0, 1))
     new_class_p: float = setting(
         0.01, "a group is new if as few labels as it holds have a smaller probability, were it known", Number(0, 1)
     )
     min_new_share: float = setting(
         1 / 3, "of the size of a known class: smaller new groups join the one they are linked with most", Number(0, 1)
     )
-    min_apart_share: float = setting(
-        0.1, "of the size of a known class: a new group as large as this is a class if it lies apart", Number(0, 1)
-    )
-    apart_links: float = setting(0.05, "share of its edges that may lead out of a group that lies apart", Number(0, 1))
-    fragment_resolution: float = setting(
-        4.0, "times the resolution of classes: that of the fragments a new class consists of", Number(1)
-    )
-    min_fragment_share: float = setting(0.1, "of its class: smaller fragments join another", Number(0, 1))
-    stability_samples: int = setting(5, "of the rows, for the range of the number where there are no labels", COUNT)
-    stability_share: float = setting(0.8, "of the rows in each of them", Number(0, 1, is_low_open=True))
     # Whether labels were selected at random
-    selection_fineness: float = setting(
-        32.0, "resolution at which classes are cut into parts, relative to that of classes", Number(1)
-    )
     selection_ratio: float = setting(
         1.15, "labels are not at random if pairs of them in one part are surely so many times as frequent", Number(1)
     )
-    selection_doubt: float = setting(1.08, "and doubtful from here on", Number(1))
-    selection_min_labels: int = setting(30, "with fewer labels nothing is said", Number(2, whole=True))
     # The audit
     audit_max_rows: int = setting(5_000, "rows of the sample in which known classes are hidden in turn", COUNT)
-    audit_max_classes: int = setting(20, "known classes that are hidden in turn, those with most labels", COUNT)
-    audit_min_labels: int = setting(5, "labels of a class that is hidden", COUNT)
-    audit_p_yes: float = setting(0.01, "labels so few have a smaller probability, for the verdict yes", Number(0, 1))
-    audit_p_perhaps: float = setting(0.05, "the same, for the verdict perhaps", Number(0, 1))
     # Small tables: the mixture of Gaussians
     mixture_max_rows: int = setting(1_000, "tables up to this size are given to the mixture, not the graph", COUNT)
-    mixture_rows_per_column: int = setting(10, "rows of the mixture for each principal component that it sees", COUNT)
-    mixture_max_roughness: float = setting(
-        0.5, "nats a row that a known class may gain as two Gaussians before the graph is preferred", Number(0)
-    )
-    new_class_valley: float = setting(
-        0.5, "the density between two new classes of the mixture, over that at their means, is less", Number(0, 1)
-    )
     # The first clusters
     vae_min_rows: int = setting(5_000, "init='kmeans': fewer rows are not pretrained as a VAE", Number(0, whole=True))
-    kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)
-    cluster_max_rows: int = setting(20_000, "rows that clusters are fitted on", COUNT)
-    labels_per_cluster: int = setting(3, "init='kmeans': labels expected in a cluster of a known class", COUNT)
-    rows_per_covariance: int = setting(
-        10, "init='kmeans': rows per dimension and cluster that full covariances need", COUNT
-    )
 
 
 @dataclass(frozen=True)
