@@ -809,6 +809,7 @@ def page() -> str:
     for part, (title, _) in PARTS.items():
         for what, one in load().get(part, {}).items():
             lines.append(f"| {title} | {what} | {one['faults']:,} | {len(one['failures'])} |")
+            title = ""  # each is named once
             n_all, n_wrong = n_all + one["faults"], n_wrong + len(one["failures"])
     return "\n".join([*lines, f"| **all** | | **{n_all:,}** | **{n_wrong}** |", ""])
 
