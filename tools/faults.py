@@ -762,16 +762,16 @@ def _fit_again(same_bits: Any, model: str, X: Any, y: Any, parameters: dict[str,
 # ---- the record and its page -----------------------------------------------------------------------------------------
 
 PARTS: dict[str, tuple[str, Callable[..., None]]] = {
-    "writes": ("a kill, a full disk, an error, a refusal at every call that changes the disk", writes),
-    "saves": ("SIGKILL at a random moment of a save", saves),
-    "kills": ("SIGKILL at a random moment of a command", kills),
-    "signals": ("SIGINT and SIGTERM in each phase", signals),
-    "processes": ("two commands at a time on one run", processes),
-    "damage": ("a file of a run cut, grown, changed in a byte, emptied, removed", damage),
-    "people": ("a user who may not write", people),
-    "memory": ("a limit on memory", memory),
-    "clock": ("a dead process's lock from another time", clock),
-    "resume": ("an interrupted fit goes on: the same bits?", resume),
+    "writes": ("disk change", writes),
+    "saves": ("SIGKILL while saving", saves),
+    "kills": ("SIGKILL", kills),
+    "signals": ("signal", signals),
+    "processes": ("two commands", processes),
+    "damage": ("damaged file", damage),
+    "people": ("no permission", people),
+    "memory": ("little memory", memory),
+    "clock": ("old lock", clock),
+    "resume": ("resumed fit", resume),
 }
 
 
@@ -796,8 +796,11 @@ def page() -> str:
     lines = [
         "# Faults injected",
         "",
-        "By `python tools/faults.py`, which goes on where it stopped; what it checks after each fault is in",
-        "[safety.md](safety.md).",
+        "`python tools/faults.py` injects these faults and resumes where it stopped;",
+        "[safety.md](safety.md#files-and-runs) has the promises that it checks. *Disk change*: every call that",
+        "changes the disk is killed, finds a full disk, fails or is refused. *SIGKILL*: at a random moment. *Two",
+        "commands*: at once, on one run. *Damaged file*: each file of a run. *Old lock*: of a dead process, with",
+        "another time. *Resumed fit*: does it end with the same bits?",
         "",
         "| fault | where | faults | failures |",
         "|---|---|---:|---:|",
@@ -806,6 +809,7 @@ def page() -> str:
     for part, (title, _) in PARTS.items():
         for what, one in load().get(part, {}).items():
             lines.append(f"| {title} | {what} | {one['faults']:,} | {len(one['failures'])} |")
+            title = ""  # each is named once
             n_all, n_wrong = n_all + one["faults"], n_wrong + len(one["failures"])
     return "\n".join([*lines, f"| **all** | | **{n_all:,}** | **{n_wrong}** |", ""])
 
