@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from experiments.baselines import BASELINES
 from experiments.person import accuracy_by_name, answer_by_name, fit_with_person, is_simulated
 from experiments.presets import PRESETS, Changes, changes_of, keywords, whole_settings
 from experiments.scores import classes_of, discover_only, evaluate_task, found, predicted, rules_of, scores
 from experiments.tasks import FIRST_HALF, Task, make_task
-
 from newfound import __version__
 from newfound.classes import Classes
 from newfound.evaluation import Evaluation, posterior_entropy

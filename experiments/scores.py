@@ -8,9 +8,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+
 from experiments.presets import Changes, keywords
 from experiments.tasks import Task
-
 from newfound.classes import Classes
 from newfound.evaluation import Accuracy, Evaluation, evaluate, expected_calibration_error, macro_accuracy, one_to_one
 from newfound.explain.columns import histograms, shortlist, source_columns

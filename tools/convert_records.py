@@ -13,7 +13,6 @@ from experiments.experiment import Experiment
 from experiments.presets import PRESETS, VARIANTS, by_name
 from experiments.records import Record, read_records, write_records
 from experiments.scores import evaluation_of, recorded_classes, scores
-
 from newfound.config import NAMES
 
 READ_BY_K_MEANS = {

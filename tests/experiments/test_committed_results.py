@@ -5,6 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
+from tiny import COMMITTED
+
 from experiments import queue, targets
 from experiments.experiment import Experiment
 from experiments.figures import reflected_density
@@ -13,9 +16,6 @@ from experiments.presets import DEFAULT, PRESETS, VARIANTS
 from experiments.records import read_records
 from experiments.scores import evaluation_of, recorded_classes, scores
 from experiments.tables import N_SEEDS
-from PIL import Image
-from tiny import COMMITTED
-
 from newfound.config import Config, Initialisation, Objective, Optimisation
 from newfound.estimator import DeepGenerativeClassifier
 

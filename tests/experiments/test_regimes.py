@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+
 from experiments import more_tables
 from experiments.experiment import Experiment, run_experiment
 from experiments.records import Group
 from experiments.tasks import REGIMES, Rows, load_parts, make_task, one_by_seed, regime_named
-
 from newfound.labels import Labels
 
 

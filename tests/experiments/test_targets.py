@@ -3,10 +3,11 @@
 import re
 
 import pytest
+from PIL import Image
+
 from experiments import tables, targets
 from experiments.records import Group, Summary, read_records
 from experiments.tables import TABLE_1, TABLE_2, Published, latex, markdown
-from PIL import Image
 
 
 def test_all_is_what_the_paper_has():

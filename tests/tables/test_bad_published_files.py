@@ -6,10 +6,10 @@ import zipfile
 
 import numpy as np
 import pytest
-from experiments.named import read_har
 from published import har_zip, idx
 from refused import check_refused
 
+from experiments.named import read_har
 from newfound._internal.words import DataError
 from newfound.tables.images import read_idx
 

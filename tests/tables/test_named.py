@@ -8,6 +8,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import platformdirs
 import pytest
+from published import idx, write_sets
+
 from experiments import named
 from experiments.named import (
     NAMED,
@@ -19,8 +21,6 @@ from experiments.named import (
     find_named,
     load_named,
 )
-from published import idx, write_sets
-
 from newfound._internal.words import DataError
 from newfound.tables.images import read_idx_images
 from newfound.tables.read import read_dataset
