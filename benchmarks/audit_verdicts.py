@@ -52,7 +52,7 @@ def verdicts(name: str, n_masks: int) -> dict[str, Counter]:
             known = np.delete(np.arange(n_classes), hidden) if hidden < n_classes else np.arange(n_classes)
             codes = np.where(kept & (truth != hidden), np.searchsorted(known, truth), UNLABELLED)
             found = discover(rows, codes, len(known), SETTINGS, mask)
-            counts[what][judge(found, codes, len(known), SETTINGS).answer] += 1
+            counts[what][judge(found, codes, len(known)).answer] += 1
     return counts
 
 

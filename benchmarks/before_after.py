@@ -103,7 +103,7 @@ def double():
     shrink = diags_array(1 / np.sqrt(np.maximum(graph.sum(axis=1), 1e-12)))
     eigsh((shrink @ graph @ shrink).astype(float), settings.n_eigenvectors, which="LA", v0=np.ones(graph.shape[0]))
 before = timed(double)
-after = timed(lambda: spectral._eigenvectors(graph, settings.n_eigenvectors, settings.dense_max_rows))
+after = timed(lambda: spectral._eigenvectors(graph, settings.n_eigenvectors))
 print(json.dumps({"index": index, "brute": brute, "recall": float(hits), "double": before, "single": after}))
 """
 

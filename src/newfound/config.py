@@ -1,19 +1,25 @@
-"""Settings: what each may be, and the one frozen, hashable record of all that are not keywords of the estimators."""
+"""What each parameter may be, and `Config`: all settings that are not keywords of the estimators, as one frozen record.
+
+A run, a model file and an experiment store the whole of it. Numbers that nobody needs to set are constants beside the
+code that reads them. Change a setting by its name, or a part of the record as a dataclass:
+
+    config = Config().replace(temperature=0.7)
+    config = replace(Config(), objective=Objective(temperature=0.7))
+"""
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from inspect import get_annotations
+from dataclasses import Field, asdict, dataclass, field, fields
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from newfound._internal.words import shortened
 
-# ---- What a parameter may be, and the one check that every parameter goes through ----
+# ---- What a parameter may be, and the one check of all parameters ----
 
 
 class Number(NamedTuple):
-    """A parameter that is a number from `low` to `high`; an open end is excluded."""
+    """A number from `low` to `high`. An open end is excluded; infinity always is."""
 
     low: float
     high: float = math.inf
@@ -23,7 +29,7 @@ class Number(NamedTuple):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        number: Any = value  # not as a float: 10**400 is none
+        number: Any = value  # compared as it is: 10**400 is not a float
         return bool(self.low <= number <= self.high) and not (self.is_low_open and number == self.low)
 
     def __str__(self) -> str:
@@ -33,7 +39,7 @@ class Number(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """A parameter that is one of a few values."""
+    """One of a few values."""
 
     values: tuple
 
@@ -45,7 +51,7 @@ class OneOf(NamedTuple):
 
 
 class Several(NamedTuple):
-    """A parameter that is a tuple of one or more numbers."""
+    """A tuple of one or more numbers."""
 
     one: Number
 
@@ -63,63 +69,44 @@ def check_parameters(values: Mapping[str, Any], rules: Mapping[str, tuple[Rule, 
     """Refuse a value that none of its rules accepts."""
     for name, allowed in rules.items():
         if not any(rule.accepts(values[name]) for rule in allowed):
+            try:
+                got = repr(values[name])
+            except ValueError:  # Python refuses to print very long numbers
+                got = "a number with too many digits to print"
             expected = ", or ".join(str(rule) for rule in allowed)
-            raise ValueError(f"{name} must be {expected}; got {shortened(as_text(values[name]))}.")
+            raise ValueError(f"{name} must be {expected}; got {shortened(got)}.")
 
 
 def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
-    """An object of stored parameters; refused where these are not its own. Values are checked where they count."""
+    """An object from stored parameters, refused if it has no such parameters. Their values are checked on use."""
     try:
         return kind(**stored)
     except TypeError as error:
-        raise ValueError(
-            f"The stored settings are of another newfound ({shortened(str(error))}). Fit the model again."
-        ) from None
+        reason = shortened(str(error))
+        raise ValueError(f"The stored settings are of another newfound ({reason}). Fit the model again.") from None
 
 
-def as_text(value: Any) -> str:
-    """As `repr`, also of numbers that Python refuses to print."""
-    try:
-        return repr(value)
-    except ValueError:
-        return f"a {type(value).__name__} of very many digits"
-
-
-# ---- Every setting that is not a keyword of the estimators ----
-# One frozen, hashable record, with one line for each name. A run, a model file and an experiment hold the whole of it.
-# Change a setting with `dataclasses.replace`:
-#
-#     config = replace(Config(), objective=Objective(temperature=0.7))
+# ---- The settings: name, default, meaning, rules ----
 
 COUNT = Number(1, whole=True)
+SHARE = Number(0, 1)
 
 
 def setting(default: Any, meaning: str, *rules: Rule) -> Any:
-    """A field with its default, what it means and what it may be."""
+    """A field with its default, its meaning and the values it accepts."""
     return field(default=default, metadata={"meaning": meaning, "rules": rules})
 
 
 class Settings:
-    """A record of settings: checked when it is made, documented by its own fields, the same after JSON and back."""
+    """A part of the settings. Its fields are its documentation and the check of their values."""
 
     def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        lines = [f"    {name} : {cls.__dict__[name].metadata['meaning']}" for name in _annotations(cls)]
+        named = {name: of for name, of in vars(cls).items() if isinstance(of, Field)}
+        lines = [f"    {name} : {of.metadata['meaning']}" for name, of in named.items()]
         cls.__doc__ = f"{cls.__doc__}\n\n    Parameters\n    ----------\n" + "\n".join(lines) + "\n    "
 
     def __post_init__(self) -> None:
-        named = {f.name: f for f in fields(self)}  # type: ignore[arg-type]
-        check_parameters(
-            {name: getattr(self, name) for name in named}, {n: f.metadata["rules"] for n, f in named.items()}
-        )
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Self:
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()})
-
-
-def _annotations(cls: type) -> list[str]:
-    return [name for name in get_annotations(cls) if name in cls.__dict__]
+        check_parameters(vars(self), {f.name: f.metadata["rules"] for f in fields(self)})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -130,7 +117,7 @@ class Objective(Settings):
         "structured", "q(z | x, y) as in the paper, or q(z | x)", OneOf(("structured", "mean-field"))
     )
     expectation: str = setting(
-        "gumbel", "over y: by Gumbel-softmax samples, or exact, by enumeration", OneOf(("gumbel", "exact"))
+        "gumbel", "over y: from Gumbel-softmax samples, or exact, by enumeration", OneOf(("gumbel", "exact"))
     )
     temperature: float = setting(0.5, "of the Gumbel-softmax", Number(0.01, 100))
     n_y_samples: int = setting(1, "samples of y for each row and step", Number(1, 1_000, whole=True))
@@ -152,167 +139,104 @@ class Optimisation(Settings):
         OneOf((None,)),
     )
     max_grad_norm: float = setting(100.0, "longer gradients are clipped to this norm", Number(0, is_low_open=True))
-    max_learning_rate_reductions: int = setting(
-        8,
-        "how often a loss that is not finite halves the learning rate before training has diverged",
-        Number(0, whole=True),
-    )
-    max_label_repeats: int = setting(
-        10, "a labelled row weighs at most as much as so many others, or few labels would be overfit", COUNT
-    )
     target_steps: int = setting(
-        3_000,
-        "steps that max_epochs='auto' aims at, within 5 and 150 epochs; but no more than twice as many",
-        COUNT,
+        3_000, "steps that max_epochs='auto' aims at, with 5 to 150 epochs and at most twice these steps", COUNT
     )
     pretrain_epochs: int | str = setting(
         "auto",
-        "epochs of each phase of pretraining (as a VAE, then on pseudo-labels); 0 for none; 'auto' aims at "
-        "pretrain_target_steps, within 1 and 60 epochs and twice as many steps, for GMDGM, and is none for SSVAE",
+        "epochs of each phase of pretraining (as a VAE, then on pseudo-labels), 0 for none; 'auto' is none for SSVAE, "
+        "and for GMDGM aims at pretrain_target_steps, with 1 to 60 epochs and at most twice these steps",
         Number(0, 1_000_000, whole=True),
         OneOf(("auto",)),
     )
     pretrain_target_steps: int = setting(1_500, "see pretrain_epochs", COUNT)
     early_stopping: bool = setting(
-        False, "stop, and keep the best state, when the validation ELBO no longer improves", OneOf((True, False))
+        False, "stop when the validation ELBO no longer improves, and keep the best state", OneOf((True, False))
     )
     n_iter_no_change: int = setting(
         10, "evaluations without a better validation ELBO before early stopping", Number(1, 1_000_000, whole=True)
     )
     min_std: float = setting(
-        0.0, "columns that vary no more than this are dropped (the paper's images: 0.1)", Number(0)
+        0.0, "columns with at most this standard deviation are dropped (the paper's images: 0.1)", Number(0)
     )
 
 
 @dataclass(frozen=True)
 class Initialisation(Settings):
-    """Where the components begin: the graph of neighbours, the PU estimate, the first clusters."""
+    """Where the components begin: the graph of neighbours, the PU estimate, discovery, the audit."""
 
     init: str = setting(
         "graph",
-        "what is discovered on the graph of neighbours, or (for a given number) k-means and a Gaussian mixture",
+        "discovery on the graph of neighbours, or k-means for a given number of classes",
         OneOf(("graph", "kmeans")),
     )
-    # The rows' features
-    pca_components: int = setting(100, "principal components that neighbours are found in", COUNT)
-    span_quantile: float = setting(
-        0.005, "columns are scaled by the range between this quantile and its opposite", Number(0, 0.4)
-    )
-    span_max_rows: int = setting(10_000, "rows that this range is taken from", COUNT)
+    pca_components: int = setting(100, "principal components in which neighbours are found", COUNT)
     whitening: float = setting(
-        0.2, "weight of the covariance within known classes in who is near whom; 0 leaves it out", Number(0, 1)
+        0.2, "weight of the covariance within known classes when neighbours are found; 0 ignores it", SHARE
     )
-    whitening_labels: int = setting(10, "labels for each principal component that is whitened", COUNT)
-    hog_orientations: int = setting(8, "orientation bins of HOG, for images", COUNT)
-    hog_cell_pixels: int = setting(2, "least height and width of a HOG cell", COUNT)
-    hog_max_cells: int = setting(7, "most HOG cells in a row or column of an image", COUNT)
-    hog_epsilon: float = setting(0.2, "ε of block normalisation, relative to the image's own gradients", Number(0))
-    # The graph
-    n_neighbors: int = setting(10, "nearest rows that a row is joined with", COUNT)
+    n_neighbors: int = setting(10, "nearest rows that each row is joined with", COUNT)
     graph_max_rows: int = setting(60_000, "rows of the graph; others are interpolated", COUNT)
     n_eigenvectors: int = setting(20, "of the spectral embedding", COUNT)
-    rows_per_eigenvector: int = setting(50, "fewer rows have fewer eigenvectors", COUNT)
-    dense_max_rows: int = setting(1_000, "graphs up to this size are decomposed whole", COUNT)
-    propagation_dampings: tuple[float, ...] = setting((0.9, 0.99), "of label propagation", Several(Number(0, 1)))
-    propagation_max_iter: int = setting(500, "of conjugate gradients", COUNT)
-    propagation_tol: float = setting(1e-3, "of conjugate gradients", Number(0, 1, is_low_open=True))
-    # The PU estimate
-    n_folds: int = setting(5, "of labels, so that a labelled row is judged by others", Number(2, whole=True))
+    propagation_dampings: tuple[float, ...] = setting((0.9, 0.99), "of label propagation", Several(SHARE))
+    n_folds: int = setting(
+        5, "of labels, so that labelled rows are judged by the labels of others", Number(2, whole=True)
+    )
     n_trees: int = setting(50, "of each forest", COUNT)
-    min_samples_leaf: int = setting(10, "rows in a leaf of a tree", COUNT)
-    min_labels_leaf: float = setting(0.15, "labels in a leaf, on average", Number(0, is_low_open=True))
-    forest_max_rows: int = setting(100_000, "rows that a forest is fitted on", COUNT)
-    regression_max_labels: int = setting(5_000, "labels that the logistic regression is fitted on", COUNT)
-    regression_scale: float = setting(7.0, "root mean square length of its rows", Number(0, is_low_open=True))
-    label_smoothing: float = setting(0.01, "of every base model", Number(0, 1))
-    pool_prior: float = setting(1.0, "Dirichlet prior of the weights of the linear opinion pool", Number(0))
-    label_frequency_prior: float = setting(
-        30.0, "what all rows say of a class's label frequency counts like so many labels", Number(0)
-    )
-    # How many new classes there are
     resolution: float = setting(
-        0.25, "of communities (Leiden), where the labels do not ask for another", Number(0, is_low_open=True)
+        0.25, "of communities (Leiden), unless the labels ask for another", Number(0, is_low_open=True)
     )
-    resolution_rows: int = setting(12_000, "rows of the graph that this resolution is for", COUNT)
-    resolution_penalty: float = setting(
-        0.05, "agreement with the labels that a step of an octave must gain", Number(0, 1)
-    )
-    resolution_tolerance: float = setting(
-        0.1, "resolutions that agree with the labels nearly as well have a say in the number, too", Number(0, 1)
-    )
-    range_share: float = setting(0.1, "of what they say together: a number with as much is in the range", Number(0, 1))
     new_class_p: float = setting(
-        0.01, "a group is new if as few labels as it holds have a smaller probability, were it known", Number(0, 1)
+        0.01, "a group is new if a known class of its size would hold as few labels with a smaller probability", SHARE
     )
     min_new_share: float = setting(
-        1 / 3, "of the size of a known class: smaller new groups join the one they are linked with most", Number(0, 1)
-    )
-    min_apart_share: float = setting(
-        0.1, "of the size of a known class: a new group as large as this is a class if it lies apart", Number(0, 1)
-    )
-    apart_links: float = setting(0.05, "share of its edges that may lead out of a group that lies apart", Number(0, 1))
-    fragment_resolution: float = setting(
-        4.0, "times the resolution of classes: that of the fragments a new class consists of", Number(1)
-    )
-    min_fragment_share: float = setting(0.1, "of its class: smaller fragments join another", Number(0, 1))
-    stability_samples: int = setting(5, "of the rows, for the range of the number where there are no labels", COUNT)
-    stability_share: float = setting(0.8, "of the rows in each of them", Number(0, 1, is_low_open=True))
-    # Whether labels were selected at random
-    selection_fineness: float = setting(
-        32.0, "resolution at which classes are cut into parts, relative to that of classes", Number(1)
+        1 / 3, "of the size of a known class: smaller new groups join the one they share most edges with", SHARE
     )
     selection_ratio: float = setting(
-        1.15, "labels are not at random if pairs of them in one part are surely so many times as frequent", Number(1)
+        1.15,
+        "labels are not at random if pairs of them within one part are significantly more frequent than this",
+        Number(1),
     )
-    selection_doubt: float = setting(1.08, "and doubtful from here on", Number(1))
-    selection_min_labels: int = setting(30, "with fewer labels nothing is said", Number(2, whole=True))
-    # The audit
     audit_max_rows: int = setting(5_000, "rows of the sample in which known classes are hidden in turn", COUNT)
-    audit_max_classes: int = setting(20, "known classes that are hidden in turn, those with most labels", COUNT)
-    audit_min_labels: int = setting(5, "labels of a class that is hidden", COUNT)
-    audit_p_yes: float = setting(0.01, "labels so few have a smaller probability, for the verdict yes", Number(0, 1))
-    audit_p_perhaps: float = setting(0.05, "the same, for the verdict perhaps", Number(0, 1))
-    # Small tables: the mixture of Gaussians
-    mixture_max_rows: int = setting(1_000, "tables up to this size are given to the mixture, not the graph", COUNT)
-    mixture_rows_per_column: int = setting(10, "rows of the mixture for each principal component that it sees", COUNT)
-    mixture_max_roughness: float = setting(
-        0.5, "nats a row that a known class may gain as two Gaussians before the graph is preferred", Number(0)
-    )
-    new_class_valley: float = setting(
-        0.5, "the density between two new classes of the mixture, over that at their means, is less", Number(0, 1)
-    )
-    # The first clusters
+    mixture_max_rows: int = setting(1_000, "tables up to this size use the mixture of Gaussians, not the graph", COUNT)
     vae_min_rows: int = setting(5_000, "init='kmeans': fewer rows are not pretrained as a VAE", Number(0, whole=True))
-    kmeans_n_init: int = setting(10, "restarts of k-means for the new components", COUNT)
-    cluster_max_rows: int = setting(20_000, "rows that clusters are fitted on", COUNT)
-    labels_per_cluster: int = setting(3, "init='kmeans': labels expected in a cluster of a known class", COUNT)
-    rows_per_covariance: int = setting(
-        10, "init='kmeans': rows per dimension and cluster that full covariances need", COUNT
-    )
+
+
+PARTS: dict[str, type[Any]] = {"objective": Objective, "optimisation": Optimisation, "initialisation": Initialisation}
+NAMES = {part: {f.name for f in fields(kind)} for part, kind in PARTS.items()}
 
 
 @dataclass(frozen=True)
 class Config:
-    """All settings beside the estimators' keywords."""
+    """All settings that are not keywords of the estimators."""
 
     objective: Objective = Objective()
     optimisation: Optimisation = Optimisation()
     initialisation: Initialisation = Initialisation()
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain dictionaries, lists, strings and numbers."""
-        return {part: _with_lists(asdict(getattr(self, part))) for part in PARTS}
+    def to_json(self) -> dict[str, dict[str, Any]]:
+        """Plain dictionaries, lists, strings and numbers: {part: {name: value}}."""
+        return {
+            part: {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+            for part, values in asdict(self).items()
+        }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Config":
+        """The stored settings. Those of another version, which has other names, are refused."""
         try:
-            return cls(**{part: kind.from_json(stored[part]) for part, kind in PARTS.items()})
+            parts = {
+                part: kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in stored[part].items()})
+                for part, kind in PARTS.items()
+            }
         except (AttributeError, KeyError, TypeError) as error:
-            reason = shortened(repr(str(error))[1:-1], 200)  # which may name anything, also what cannot be printed
+            reason = shortened(
+                repr(str(error))[1:-1], 200
+            )  # it may quote anything, also characters that cannot be printed
             raise ValueError(f"The stored configuration is of another newfound ({reason}). Fit again.") from None
+        return cls(**parts)
 
     def replace(self, **changes: Any) -> "Config":
-        """With some settings changed, whichever part they belong to."""
+        """With some settings changed, given by their names alone."""
         names = set().union(*NAMES.values())
         unknown = sorted(changes.keys() - names)
         if unknown:
@@ -323,11 +247,3 @@ class Config:
     def __getitem__(self, name: str) -> Any:
         """A setting by its name alone: each name is in one part only."""
         return getattr(getattr(self, next(part for part, names in NAMES.items() if name in names)), name)
-
-
-PARTS: dict[str, type[Any]] = {"objective": Objective, "optimisation": Optimisation, "initialisation": Initialisation}
-NAMES = {part: {f.name for f in fields(kind)} for part, kind in PARTS.items()}
-
-
-def _with_lists(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

@@ -8,6 +8,7 @@ from small import blobs, quick
 
 from newfound import GMDGM, load
 from newfound.classes import Classes
+from newfound.discovery import groups
 
 UNTOUCHED = ("predict_component_proba", "predict_new_proba", "transform", "score_samples")
 
@@ -18,11 +19,9 @@ def fitted():
     X, truth = blobs(500, k=5, distance=1.2)
     picked = np.random.default_rng(0).random(500) < 0.3
     y = np.where(picked & (truth < 2), np.array(["cat", "dog", "", "", ""])[truth], "")
-    return (
-        GMDGM(**quick(max_epochs=10, pretrain_epochs=10, mixture_max_rows=1, fragment_resolution=8.0)).fit(X, y),
-        X,
-        y,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(groups, "FRAGMENT_RESOLUTION", 8.0)
+        return GMDGM(**quick(max_epochs=10, pretrain_epochs=10, mixture_max_rows=1)).fit(X, y), X, y
 
 
 def new_classes(model):

@@ -97,7 +97,7 @@ def test_pairs_are_counted_as_a_loop_counts_them():
 
 
 def test_the_usual_resolution_is_lower_for_larger_graphs():
-    numbers = [SETTINGS.resolution_rows // 8, SETTINGS.resolution_rows, 8 * SETTINGS.resolution_rows]
+    numbers = [groups.RESOLUTION_ROWS // 8, groups.RESOLUTION_ROWS, 8 * groups.RESOLUTION_ROWS]
     usual = [usual_resolution(n, SETTINGS) / SETTINGS.resolution for n in numbers]
     assert usual == pytest.approx([2.0, 1.0, 0.5])
 
@@ -108,7 +108,7 @@ def counted_agreements(monkeypatch, by_resolution):
     monkeypatch.setattr(groups, "communities", lambda weights, r, seed: tried.append(r) or np.array([r]))
     monkeypatch.setattr(groups, "agreement", lambda labels, community: by_resolution(float(community[0])))
     monkeypatch.setattr(groups, "pieces_of_a_class", lambda labels, community: 1.0)
-    weights = csr_array((SETTINGS.resolution_rows,) * 2)  # of as many rows as the usual resolution is for
+    weights = csr_array((groups.RESOLUTION_ROWS,) * 2)  # of as many rows as the usual resolution is for
     labels = np.zeros(groups.FEW_LABELS, int)  # as many as there must be
     return tried, choose_resolutions(weights, labels, SETTINGS, seed=0)
 
@@ -116,7 +116,7 @@ def counted_agreements(monkeypatch, by_resolution):
 def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
     """Where the usual one agrees wholly, those whose distance alone costs more than the tolerance are left out."""
     tried, found = counted_agreements(monkeypatch, lambda r: 1.0)
-    most_octaves = SETTINGS.resolution_tolerance / SETTINGS.resolution_penalty
+    most_octaves = groups.TOLERANCE / groups.PENALTY
     assert tried[0] == SETTINGS.resolution
     assert len(tried) == len(set(tried)) == 1 + 2 * most_octaves / groups.STEP
     assert np.abs(np.log2(np.array(tried) / SETTINGS.resolution)).max() <= most_octaves
@@ -129,7 +129,7 @@ def test_few_labels_must_agree_better_to_leave_the_usual_resolution(monkeypatch)
     monkeypatch.setattr(groups, "communities", lambda weights, r, seed: r)
     monkeypatch.setattr(groups, "agreement", lambda labels, r: 0.9 + 0.1 * (r > SETTINGS.resolution))
     monkeypatch.setattr(groups, "pieces_of_a_class", lambda labels, r: 1.0)
-    weights = np.empty((SETTINGS.resolution_rows, 0))
+    weights = np.empty((groups.RESOLUTION_ROWS, 0))
     many, few = (choose_resolutions(weights, np.zeros(n, int), SETTINGS, 0) for n in (groups.FEW_LABELS, 20))
     assert next(iter(many)) > SETTINGS.resolution
     assert next(iter(few)) == SETTINGS.resolution
@@ -142,10 +142,8 @@ def test_resolutions_are_those_of_trying_all_best_first_with_positive_weights(se
     agreements = dict(zip(every.tolist(), np.random.default_rng(seed).uniform(0.3, 1, len(every)), strict=True))
     with pytest.MonkeyPatch.context() as monkeypatch:
         _, found = counted_agreements(monkeypatch, agreements.get)
-    scores = {
-        r: agreements[r] - SETTINGS.resolution_penalty * abs(np.log2(r / SETTINGS.resolution)) for r in agreements
-    }
-    least = max(scores.values()) - SETTINGS.resolution_tolerance
+    scores = {r: agreements[r] - groups.PENALTY * abs(np.log2(r / SETTINGS.resolution)) for r in agreements}
+    least = max(scores.values()) - groups.TOLERANCE
     expected = sorted((r for r in scores if scores[r] > least), key=lambda r: -scores[r])
     assert list(found) == expected
     assert [say.weight for say in found.values()] == pytest.approx([scores[r] - least for r in expected])
@@ -296,7 +294,7 @@ def test_fragments_are_nested_in_groups_and_as_many_as_asked_for(at_least):
     X, truth = blobs(600, k=3, distance=2)
     nodes, truth = nodes_of(X, labelled_at_random(truth, (0,)), truth, 1)
     group = np.where(truth == 0, NO_GROUP, truth - 1)
-    found = fragments(nodes, group, 0.25, SETTINGS, seed=0, at_least=at_least)
+    found = fragments(nodes, group, 0.25, seed=0, at_least=at_least)
     assert ((found == NO_GROUP) == (group == NO_GROUP)).all()
     numbers = np.unique(found[found != NO_GROUP])
     assert numbers.tolist() == list(range(len(numbers)))
@@ -472,7 +470,7 @@ def test_the_number_in_samples_of_clear_blobs_is_theirs():
     X, _ = blobs(400)
     weights = neighbour_graph([X], SETTINGS, seed=0).weights.tocsr()
     numbers = numbers_in_samples(weights, usual_resolution(400, SETTINGS), SETTINGS, seed=0)
-    assert len(numbers) == SETTINGS.stability_samples
+    assert len(numbers) == groups.STABILITY_SAMPLES
     assert min(numbers) <= 4 <= max(numbers)
 
 

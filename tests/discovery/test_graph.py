@@ -6,6 +6,7 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from small import blobs
 
 from newfound.config import Initialisation
+from newfound.discovery import features
 from newfound.discovery import graph as neighbours
 from newfound.discovery.features import hog, pca_projection, whitened
 from newfound.discovery.graph import neighbour_graph, propagate, spectral_embedding
@@ -70,7 +71,7 @@ def cross(size=28):
 
 def test_hog_hardly_notices_a_pixels_shift_or_another_brightness():
     images = np.stack([square(8, 8), square(9, 8), square(8, 8, brightness=100), cross()])
-    same, shifted, darker, other = hog(images, (28, 28), SETTINGS)
+    same, shifted, darker, other = hog(images, (28, 28))
     np.testing.assert_allclose(same, darker, atol=1e-4)
     pixels = images.astype(float)
     noticed_by_pixels = np.linalg.norm(pixels[0] - pixels[1]) / np.linalg.norm(pixels[0] - pixels[3])
@@ -78,8 +79,8 @@ def test_hog_hardly_notices_a_pixels_shift_or_another_brightness():
 
 
 def test_hog_tells_the_two_sides_of_a_bright_thing_apart():
-    left = hog(np.tile(np.repeat([0, 255], 14), 28).astype(np.uint8)[None], (28, 28), SETTINGS)
-    right = hog(np.tile(np.repeat([255, 0], 14), 28).astype(np.uint8)[None], (28, 28), SETTINGS)
+    left = hog(np.tile(np.repeat([0, 255], 14), 28).astype(np.uint8)[None], (28, 28))
+    right = hog(np.tile(np.repeat([255, 0], 14), 28).astype(np.uint8)[None], (28, 28))
     assert np.abs(left - right).max() > 0.3
 
 
@@ -88,24 +89,24 @@ def test_hog_of_images_of_any_shape_is_finite(shape):
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (3, int(np.prod(shape))), dtype=np.uint8)
     images[0] = 0
-    found = hog(images, shape, SETTINGS)
+    found = hog(images, shape)
     assert np.isfinite(found).all()
     assert (found[0] == 0).all()
     assert len(found) == 3
 
 
-def slow_hog(image, settings):
+def slow_hog(image):
     """The same, pixel by pixel: each votes for its two nearest orientations in the cells whose triangles it lies in."""
     height, width = image.shape
-    n_cells = [min(max(n // settings.hog_cell_pixels, 1), settings.hog_max_cells) for n in image.shape]
-    bins = np.zeros((settings.hog_orientations, *n_cells))
+    n_cells = [min(max(n // features.HOG_CELL_PIXELS, 1), features.HOG_MAX_CELLS) for n in image.shape]
+    bins = np.zeros((features.HOG_ORIENTATIONS, *n_cells))
     for r in range(height):
         for c in range(width):
             down = image[r + 1, c] - image[r - 1, c] if 0 < r < height - 1 else 0.0
             right = image[r, c + 1] - image[r, c - 1] if 0 < c < width - 1 else 0.0
-            turn = np.arctan2(down, right) / (2 * np.pi) * settings.hog_orientations % settings.hog_orientations
-            for i in range(settings.hog_orientations):
-                apart = min(abs(turn - i), settings.hog_orientations - abs(turn - i))
+            turn = np.arctan2(down, right) / (2 * np.pi) * features.HOG_ORIENTATIONS % features.HOG_ORIENTATIONS
+            for i in range(features.HOG_ORIENTATIONS):
+                apart = min(abs(turn - i), features.HOG_ORIENTATIONS - abs(turn - i))
                 for a in range(n_cells[0]):
                     for b in range(n_cells[1]):
                         near = [
@@ -120,14 +121,12 @@ def slow_hog(image, settings):
             for a in range(n_cells[0])
         ]
     )
-    return np.sqrt(bins / np.sqrt(norm + settings.hog_epsilon**2 * energy.mean()))
+    return np.sqrt(bins / np.sqrt(norm + features.HOG_EPSILON**2 * energy.mean()))
 
 
 def test_hog_is_what_a_loop_over_pixels_gives():
     image = np.random.default_rng(0).random((9, 7)).astype(np.float32)
-    np.testing.assert_allclose(
-        hog(image.reshape(1, -1), image.shape, SETTINGS)[0], slow_hog(image, SETTINGS).ravel(), rtol=1e-3, atol=1e-5
-    )
+    np.testing.assert_allclose(hog(image.reshape(1, -1), image.shape)[0], slow_hog(image).ravel(), rtol=1e-3, atol=1e-5)
 
 
 # ---- the graph and its eigenvectors ----------------------------------------------------------------------------------
@@ -177,7 +176,7 @@ def test_few_rows_have_few_eigenvectors(n_rows, n_vectors):
 @pytest.mark.parametrize("n_found", [0, 2])
 def test_eigenvectors_that_cannot_be_found_are_done_without(n_found, monkeypatch):
     X = np.random.default_rng(0).standard_normal((300, 5)).astype("f4")
-    settings = Initialisation(dense_max_rows=100)
+    monkeypatch.setattr(neighbours, "DENSE_MAX_ROWS", 100)
 
     def some_found(matrix, n, **how):
         eigenvalues, vectors = np.linalg.eigh(matrix @ np.eye(len(X), dtype=np.float32))
@@ -185,17 +184,18 @@ def test_eigenvectors_that_cannot_be_found_are_done_without(n_found, monkeypatch
         raise ArpackNoConvergence("no convergence", eigenvalues[found], vectors[:, found])
 
     monkeypatch.setattr("scipy.sparse.linalg.eigsh", some_found)
-    embedding = spectral_embedding(graph_of(X), settings)
+    embedding = spectral_embedding(graph_of(X), SETTINGS)
     assert embedding.shape == (300, 1 + n_found)  # that of the whole graph is known
     assert np.isfinite(embedding).all()
 
 
 @pytest.mark.parametrize("distance", [1.0, 10.0], ids=["joined", "apart"])
-def test_eigenvectors_in_single_precision_are_those_of_the_whole_decomposition(distance):
+def test_eigenvectors_in_single_precision_are_those_of_the_whole_decomposition(distance, monkeypatch):
     X, _ = blobs(1500, d=10, k=10, distance=distance)
     graph = graph_of(X)
-    whole = spectral_embedding(graph, Initialisation(dense_max_rows=2000))
     quick = spectral_embedding(graph, SETTINGS)
+    monkeypatch.setattr(neighbours, "DENSE_MAX_ROWS", 2000)
+    whole = spectral_embedding(graph, SETTINGS)
     assert quick.shape == whole.shape == (1500, 20)
     assert np.abs(quick @ quick.T - whole @ whole.T).mean() < 0.01  # whichever way they are turned
 
@@ -230,9 +230,9 @@ def test_projection_has_at_most_so_many_components():
 def test_labels_propagate_within_their_own_group():
     X, truth = blobs(800)
     graph = graph_of(X)
-    ends = propagate(graph, np.eye(4)[truth], 0.9, SETTINGS)
+    ends = propagate(graph, np.eye(4)[truth], 0.9)
     np.testing.assert_allclose(ends, np.eye(4)[truth], atol=1e-3)
-    means = propagate(graph, np.arange(800.0)[:, None], 0.99, SETTINGS)[:, 0]
+    means = propagate(graph, np.arange(800.0)[:, None], 0.99)[:, 0]
     assert np.isfinite(means).all()
     assert means.min() >= 0
     assert means.max() <= 800
@@ -247,7 +247,7 @@ def test_propagation_is_what_the_inverse_of_the_whole_matrix_gives(damping):
     walks = np.linalg.inv(np.diag(weights.sum(axis=1)) - damping * weights)
     nodes = graph.interpolation.toarray()
     expected = nodes @ ((walks @ nodes.T @ values) / (walks @ nodes.T @ np.ones((60, 1))))
-    np.testing.assert_allclose(propagate(graph, values, damping, SETTINGS), expected, rtol=0.02)
+    np.testing.assert_allclose(propagate(graph, values, damping), expected, rtol=0.02)
 
 
 # ---- whitening -------------------------------------------------------------------------------------------------------

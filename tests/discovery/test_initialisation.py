@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from small import blobs, some_labels
 
 from newfound.config import Initialisation
+from newfound.discovery import pu, rows
 from newfound.discovery.features import pca_projection
 from newfound.discovery.graph import neighbour_graph, propagate
 from newfound.discovery.pu import (
@@ -37,13 +38,13 @@ def four_blobs(n=200):
 def test_labels_are_kept_and_the_other_blobs_found(has_latent):
     X, labels, truth = four_blobs()
     rows = Rows(X, unscaled(D_X), latent=X if has_latent else None)
-    found = initialise(rows, labels, N_KNOWN, N_NEW, SETTINGS, 0)
+    found = initialise(rows, labels, N_KNOWN, N_NEW, 0)
     is_labelled = labels != UNLABELLED
     assert (found.labels[is_labelled] == labels[is_labelled]).all()
     assert set(found.labels) == set(range(N_KNOWN + N_NEW))
     assert ((found.labels < N_KNOWN) == (truth < N_KNOWN)).mean() > 0.95
     assert found.targets is None  # nothing was discovered: k-means says where a row is, not how surely
-    found = initialise(rows, np.full(len(X), UNLABELLED), 0, 4, SETTINGS, 0)
+    found = initialise(rows, np.full(len(X), UNLABELLED), 0, 4, 0)
     assert set(found.labels) == set(range(4))
 
 
@@ -52,7 +53,7 @@ def test_few_or_equal_rows(n_same):
     X = np.repeat(np.array([[0.0, 0.0], [4.0, 4.0]], "f4"), n_same, axis=0)
     labels = np.full(2 * n_same, UNLABELLED)
     labels[0] = 0
-    found = initialise(Rows(X, unscaled(2)), labels, 1, 4, SETTINGS, 0)
+    found = initialise(Rows(X, unscaled(2)), labels, 1, 4, 0)
     assert found.labels[0] == 0
     assert ((found.labels >= 0) & (found.labels < 5)).all()
 
@@ -117,10 +118,10 @@ def test_columns_of_a_few_values_and_those_in_one_unit_keep_their_scale():
     rng = np.random.default_rng(0)
     binary, unit = rng.integers(0, 2, (300, 2)), 0.1 * rng.standard_normal((300, 1))
     rows = Rows(np.hstack([binary, unit]).astype("f4"), unscaled(3))
-    np.testing.assert_array_equal(_spans(rows, SETTINGS, seed=0), 1)
+    np.testing.assert_array_equal(_spans(rows, seed=0), 1)
     grey = rng.integers(0, 256, (300, 3)).astype(np.uint8)
     as_they_are = Rows(grey, decide(grey, "auto", 0.0).scaling)
-    np.testing.assert_array_equal(_spans(as_they_are, SETTINGS, seed=0), 1)
+    np.testing.assert_array_equal(_spans(as_they_are, seed=0), 1)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")  # of PCA: no variance to share out
@@ -235,8 +236,8 @@ def test_propagated_labels_are_those_of_the_other_folds():
         sources = np.zeros((len(X), N_KNOWN))
         others = labelled[fold != i]
         sources[others, labels[others]] = SETTINGS.n_folds / (SETTINGS.n_folds - 1)
-        density = propagate(graph, sources, 0.9, SETTINGS)[labelled[fold == i]]
-        smoothing = SETTINGS.label_smoothing
+        density = propagate(graph, sources, 0.9)[labelled[fold == i]]
+        smoothing = pu.LABEL_SMOOTHING
         averages = np.bincount(targets, minlength=N_KNOWN + 1)[:N_KNOWN] / len(X)
         expected = (1 - smoothing) * density + smoothing * averages
         np.testing.assert_allclose(found[labelled[fold == i], :N_KNOWN], expected, rtol=0.02, atol=1e-3)
@@ -248,15 +249,15 @@ def test_propagated_labels_are_those_of_the_other_folds():
 def test_rows_that_differ_by_rounding_only_make_fewer_clusters_than_asked_for():
     X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0) + 1e-17 * np.random.default_rng(0).random((100, 2))
     X[::2] += np.finfo(float).eps
-    clusters = cluster(X, np.arange(100), 3, SETTINGS, 0, n_init=2)
+    clusters = cluster(X, np.arange(100), 3, 0, n_init=2)
     assert len(clusters) == 100
     assert len(np.unique(clusters[::2])) == len(np.unique(clusters[1::2])) == 2
 
 
-def test_clusters_are_fitted_on_a_sample_and_told_of_every_row():
+def test_clusters_are_fitted_on_a_sample_and_told_of_every_row(monkeypatch):
     X, truth = blobs(400, d=D_X, distance=8)
-    few = Initialisation(cluster_max_rows=60)
-    clusters = cluster(X, np.arange(400), 4, few, 0, n_init=5)
+    monkeypatch.setattr(rows, "CLUSTER_MAX_ROWS", 60)
+    clusters = cluster(X, np.arange(400), 4, 0, n_init=5)
     assert len(np.unique(np.c_[clusters, truth], axis=0)) == 4
 
 
@@ -266,7 +267,7 @@ def test_full_covariances_part_long_clusters_that_k_means_cuts_across():
     X = np.c_[20 * rng.random(600), 2.5 * truth + 0.3 * rng.standard_normal(600)].astype("f4")
 
     def rightly(full_covariance):
-        found = cluster(X, np.arange(600), 2, SETTINGS, 0, n_init=5, full_covariance=full_covariance)
+        found = cluster(X, np.arange(600), 2, 0, n_init=5, full_covariance=full_covariance)
         return max((found == truth).mean(), (found != truth).mean())
 
     assert rightly(False) < 0.7

@@ -40,7 +40,7 @@ def test_a_record_has_the_whole_configuration_it_was_made_with(record):
     settings = by_name(record["settings"])
     assert settings["init"] == "kmeans"  # of the preset
     assert {name: settings[name] for name in TINY} == TINY | {"hidden_layer_sizes": [16, 16]}
-    assert settings["label_frequency_prior"] == 30.0  # a default
+    assert settings["new_class_p"] == 0.01  # a default
 
 
 def test_scores_are_those_of_the_counts(record):

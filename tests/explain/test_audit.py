@@ -53,7 +53,7 @@ def test_nothing_is_seen_where_every_class_has_labels():
         X, truth = blobs(400, seed=seed, distance=2.5)
         labels = Labels.read(labelled(truth, (0, 1, 2, 3), seed=seed), len(X))
         found = discover(rows_of(X), labels.codes, 4, SETTINGS, seed)
-        assert judge(found, labels.codes, 4, SETTINGS).answer == "none seen"
+        assert judge(found, labels.codes, 4).answer == "none seen"
 
 
 def rows_of(X):
@@ -99,7 +99,7 @@ def test_yes_needs_both_a_class_and_a_small_p_value():
         "none seen": (a_discovery(100, 0, n_new=0), codes),
     }
     for expected, (found, labels) in answers.items():
-        assert judge(found, labels, 2, SETTINGS).answer == expected.partition(",")[0]
+        assert judge(found, labels, 2).answer == expected.partition(",")[0]
 
 
 # ---- each known class hidden -----------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def test_the_control_hands_out_the_same_labels():
         seen.append(codes)
         return a_discovery(100, 0, n_new=0)
 
-    assert with_random_labels(Sample(labels, remember), SETTINGS, 0).answer == "none seen"
+    assert with_random_labels(Sample(labels, remember), 0).answer == "none seen"
     assert np.bincount(seen[0] + 1).tolist() == [70, 10, 20]
     assert (seen[0] != labels.codes).any()
 
@@ -215,9 +215,10 @@ def test_large_data_are_sampled_and_that_is_said():
     assert "Classes were hidden in a sample of 400 of the 900 rows." in audit.notes
 
 
-def test_which_classes_are_hidden_is_said():
+def test_which_classes_are_hidden_is_said(monkeypatch):
     labels = Labels.read(np.repeat(["a", "b", "c", "d", ""], [9, 3, 8, 7, 10]), 37)
-    codes, notes = classes_to_hide(labels, CONFIG.replace(audit_max_classes=2).initialisation)
+    monkeypatch.setattr(make_audit, "MAX_CLASSES", 2)
+    codes, notes = classes_to_hide(labels)
     assert codes == [0, 2]
     assert notes == [
         "Not hidden, because fewer than 5 labels say nothing: b.",

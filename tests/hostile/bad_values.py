@@ -36,7 +36,7 @@ LABELS: dict[str, tuple[Any, str]] = {
 
 SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     "n_new of 10^400": ({"n_new": 10**400}, "n_new must be a whole number of at least 0 and at most 10,000"),
-    "n_new of 10^5000": ({"n_new": 10**5000}, "n_new must be .*; got a int of very many digits"),
+    "n_new of 10^5000": ({"n_new": 10**5000}, "n_new must be .*; got a number with too many digits to print"),
     "n_new of True": ({"n_new": True}, "n_new must be .*; got True"),
     "latent_dim of 10^9": ({"latent_dim": 10**9}, "latent_dim must be a whole number .* at most 1,000; got 1000000000"),
     "layers of 10^9": ({"hidden_layer_sizes": (10**9,)}, "hidden_layer_sizes must be a tuple"),

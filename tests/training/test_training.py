@@ -14,7 +14,7 @@ from newfound.labels import UNLABELLED
 from newfound.models.architecture import MODELS, Architecture, log_prior
 from newfound.models.in_numpy import Posterior
 from newfound.preprocessing.columns import Scaling
-from newfound.training import loop
+from newfound.training import loop, steps
 from newfound.training.batches import BatchStream, ShuffledStream, make_chunk, prefetch
 from newfound.training.loop import train
 from newfound.training.phases import (
@@ -135,9 +135,10 @@ def test_few_rows_are_not_pretrained_as_a_vae(vae_min_rows, phases):
     assert n_pretraining == result.history["step"][-1] * len(phases) / (len(phases) + 1)
 
 
-def test_a_loss_that_is_not_finite_goes_back_at_half_the_rate():
+def test_a_loss_that_is_not_finite_goes_back_at_half_the_rate(monkeypatch):
     """A spread of 1e-25 squares to nothing in single precision: every step of every try diverges."""
-    (result,) = run(likelihood="gaussian-fixed", sigma=1e-25, max_learning_rate_reductions=3)
+    monkeypatch.setattr(steps, "MAX_LEARNING_RATE_REDUCTIONS", 3)
+    (result,) = run(likelihood="gaussian-fixed", sigma=1e-25)
     assert result.termination_condition is Termination.DIVERGED
     assert result.learning_rate_reductions == 3
     assert all(np.isfinite(leaf).all() for leaf in leaves(result))
@@ -151,7 +152,8 @@ def test_one_bad_restart_does_not_cost_the_good_ones(monkeypatch):
         return states, info._replace(loss=info.loss.at[1].set(np.nan))
 
     monkeypatch.setattr(loop, "compiled_train_chunk", lambda is_brief: second_breaks)
-    good, bad = run([0, 1], max_learning_rate_reductions=2)
+    monkeypatch.setattr(steps, "MAX_LEARNING_RATE_REDUCTIONS", 2)
+    good, bad = run([0, 1])
     assert (good.termination_condition, bad.termination_condition) == (Termination.MAX_EPOCHS, Termination.DIVERGED)
     assert good.learning_rate_reductions == 0
     assert np.isfinite(good.validation_elbo)
@@ -250,7 +252,7 @@ def test_a_snapshot_is_of_the_chunk_that_was_trained_on_not_of_the_one_read_ahea
     def begin(callback):
         prior = log_prior(np.array([20, 20]), N_NEW, 0.5)
         states = loop.init_states([0], prior, 1.0, architecture)
-        return loop.Training(loop.Restarts(states, 1, 8, None), data, how, [0], callback)
+        return loop.Training(loop.Restarts(states, 1, None), data, how, [0], callback)
 
     snapshots = []
     whole = begin(lambda event: snapshots.append(whole.snapshot))

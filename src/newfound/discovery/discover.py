@@ -69,6 +69,7 @@ def is_sure(targets: np.ndarray, answer: np.ndarray, group: np.ndarray) -> np.nd
 
 
 MIN_GAUSSIAN_ROWS = 20  # of each class that is asked for: smaller ones are no Gaussians, but fragments
+RANGE_SHARE = 0.1  # of the votes: a number with as many is in the range
 DENSE = 0.5  # without the PU estimate: a community is known where labels are so dense, relative to all the data
 
 
@@ -201,7 +202,7 @@ def _cut_up(
     """The groups that were found, or as many as were asked for, in fragments."""
     if n_new is not None:
         return _obeyed(nodes, group, n_new, resolution, settings, seed)
-    fragment = fragments(nodes, group, resolution, settings, seed)
+    fragment = fragments(nodes, group, resolution, seed)
     return fragment, _of_fragments(fragment, group), n_range
 
 
@@ -217,7 +218,7 @@ def _most_agreed(
     numbers = {r: _n_classes(nodes, found[r], say.pieces) for r, say in resolutions.items()}
     weight = np.bincount(list(numbers.values()), [say.weight for say in resolutions.values()])
     best = next(r for r in resolutions if numbers[r] == weight.argmax())
-    likely = np.flatnonzero(weight >= settings.range_share * weight.sum())
+    likely = np.flatnonzero(weight >= RANGE_SHARE * weight.sum())
     return _joined(nodes, found[best], numbers[best]), best, (int(likely.min()), int(likely.max()))
 
 
@@ -242,10 +243,10 @@ def _obeyed(
     """As many classes as were asked for: the tree of what was found is cut there, and refined before if need be."""
     if (group != NO_GROUP).sum() < n_new or nodes.class_probabilities.shape[1] == 0:
         group = _least_known(nodes, n_new)
-    fragment = fragments(nodes, group, resolution, settings, seed)
+    fragment = fragments(nodes, group, resolution, seed)
     if fragment.max() + 1 >= n_new:
         return fragment, _tree(nodes, fragment, _of_fragments(fragment, group)).cut(n_new), (n_new, n_new)
-    fragment = fragments(nodes, group, resolution, settings, seed, at_least=n_new)
+    fragment = fragments(nodes, group, resolution, seed, at_least=n_new)
     tree = _tree(nodes, fragment, _of_fragments(fragment, group))
     n_new = min(n_new, tree.n_fragments)
     fragment = np.append(tree.cut(n_new), NO_GROUP)[fragment]  # finer than fragments are: the classes are the fragments

@@ -14,7 +14,13 @@ from newfound.labels import UNLABELLED
 # it: scikit-image would be one more, for fifty lines, and takes one image at a time.)
 
 
-def hog(images: np.ndarray, shape: tuple[int, ...], settings: Initialisation) -> np.ndarray:
+HOG_ORIENTATIONS = 8  # bins over the whole circle: light on dark differs from dark on light
+HOG_CELL_PIXELS = 2  # minimal height and width of a cell
+HOG_MAX_CELLS = 7  # in a row or column of an image
+HOG_EPSILON = 0.2  # ε of block normalisation, relative to the image's own gradients
+
+
+def hog(images: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """(images, features): for each cell of an image the gradients of each orientation, relative to those around.
 
     Their square roots: distances between histograms are then Hellinger's, in which a few strong gradients do not drown
@@ -26,23 +32,22 @@ def hog(images: np.ndarray, shape: tuple[int, ...], settings: Initialisation) ->
     down[:, 1:-1] = grey[:, 2:] - grey[:, :-2]
     right[:, :, 1:-1] = grey[:, :, 2:] - grey[:, :, :-2]
     magnitude = np.hypot(down, right)
-    n_bins = settings.hog_orientations
-    angle = np.arctan2(down, right) * (n_bins / (2 * np.pi))
-    rows, columns = (_cells(length, settings) for length in shape[:2])
-    binned = np.stack([_sum(magnitude * _vote(angle, i, n_bins), rows, columns) for i in range(n_bins)], axis=1)
-    relative = binned / _block_norm(binned, settings.hog_epsilon)[:, None]
+    angle = np.arctan2(down, right) * (HOG_ORIENTATIONS / (2 * np.pi))
+    rows, columns = (_cells(length) for length in shape[:2])
+    binned = np.stack([_sum(magnitude * _vote(angle, i), rows, columns) for i in range(HOG_ORIENTATIONS)], axis=1)
+    relative = binned / _block_norm(binned)[:, None]
     return np.sqrt(relative).reshape(len(images), -1)
 
 
-def _vote(angle: np.ndarray, orientation: int, n_bins: int) -> np.ndarray:
+def _vote(angle: np.ndarray, orientation: int) -> np.ndarray:
     """1 in this orientation, 0 in the next."""
     apart = np.abs(angle - orientation)  # below 1½ rounds, so the shorter way needs no remainder
-    return np.maximum(0, 1 - np.minimum(apart, np.abs(apart - n_bins)))
+    return np.maximum(0, 1 - np.minimum(apart, np.abs(apart - HOG_ORIENTATIONS)))
 
 
-def _cells(length: int, settings: Initialisation) -> np.ndarray:
+def _cells(length: int) -> np.ndarray:
     """(pixels, cells): how much each pixel counts in each cell; cells overlap, so that a shift changes little."""
-    n_cells = min(max(length // settings.hog_cell_pixels, 1), settings.hog_max_cells)
+    n_cells = min(max(length // HOG_CELL_PIXELS, 1), HOG_MAX_CELLS)
     centres = (np.arange(n_cells) + 0.5) * length / n_cells - 0.5
     apart = np.abs(np.arange(length)[:, None] - centres) * n_cells / length
     return np.maximum(0, 1 - apart).astype(np.float32)
@@ -52,10 +57,10 @@ def _sum(pixels: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarra
     return rows.T @ (pixels @ columns)
 
 
-def _block_norm(binned: np.ndarray, epsilon: float) -> np.ndarray:
+def _block_norm(binned: np.ndarray) -> np.ndarray:
     """The norm of all gradients in a cell and in those around it; ε keeps it from bringing out what is faint."""
     energy = np.square(binned).sum(axis=1)
-    faint = epsilon**2 * energy.mean(axis=(1, 2), keepdims=True)
+    faint = HOG_EPSILON**2 * energy.mean(axis=(1, 2), keepdims=True)
     padded = np.pad(energy, ((0, 0), (1, 1), (1, 1)))
     n_rows, n_columns = energy.shape[1:]
     around = sum(padded[:, i : i + n_rows, j : j + n_columns] for i in range(3) for j in range(3))
@@ -63,6 +68,8 @@ def _block_norm(binned: np.ndarray, epsilon: float) -> np.ndarray:
 
 
 # ---- The features in which neighbours are found, in few dimensions ----
+
+WHITENING_LABELS = 10  # for each principal component that is whitened: fewer do not determine its covariance
 
 
 def pca_projection(
@@ -99,7 +106,7 @@ def whitened(points: np.ndarray, labels: np.ndarray, settings: Initialisation) -
     components are whitened as there are labels for, or labelled rows would be drawn to one another.
     """
     rows = np.flatnonzero(labels != UNLABELLED)
-    n_dims = min(len(rows) // settings.whitening_labels, points.shape[1])
+    n_dims = min(len(rows) // WHITENING_LABELS, points.shape[1])
     if n_dims == 0 or settings.whitening == 0:
         return points
     around = points[rows] - _class_means(points[rows], labels[rows])[labels[rows]]

@@ -109,6 +109,8 @@ def _shared_neighbours(graph: "csr_array") -> "csr_array":
 # ---- Spectral embedding: the eigenvectors of the graph's normalised Laplacian with the smallest eigenvalues ----
 
 TOLERANCE = 1e-3  # of eigenvalues, relative to the greatest
+ROWS_PER_EIGENVECTOR = 50  # a hundred rows with 20 eigenvectors have 20 dimensions of noise
+DENSE_MAX_ROWS = 1_000  # graphs up to this size are decomposed completely, which is exact and fast enough
 
 
 def spectral_embedding(graph: Graph, settings: Initialisation) -> np.ndarray:
@@ -117,8 +119,8 @@ def spectral_embedding(graph: Graph, settings: Initialisation) -> np.ndarray:
     Groups that touch leave no gap between eigenvalues, and the first eigenvectors are taken up by a few odd rows: so
     there are more of them than one expects groups.
     """
-    n_vectors = max(min(settings.n_eigenvectors, graph.weights.shape[0] // settings.rows_per_eigenvector), 1)
-    eigenvectors = _eigenvectors(graph.weights, n_vectors, settings.dense_max_rows)
+    n_vectors = max(min(settings.n_eigenvectors, graph.weights.shape[0] // ROWS_PER_EIGENVECTOR), 1)
+    eigenvectors = _eigenvectors(graph.weights, n_vectors)
     return normalise(graph.interpolation @ normalise(eigenvectors))
 
 
@@ -127,7 +129,7 @@ def normalise(points: np.ndarray) -> np.ndarray:
     return points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
 
 
-def _eigenvectors(graph: "csr_array", n: int, dense_max_rows: int) -> np.ndarray:
+def _eigenvectors(graph: "csr_array", n: int) -> np.ndarray:
     """The eigenvectors of the Laplacian 1 − D^-½ W D^-½ with the n smallest eigenvalues, smallest first.
 
     They are found as the greatest of D^-½ W D^-½, which ARPACK does best; so `csgraph.laplacian`, which gives the other
@@ -139,7 +141,7 @@ def _eigenvectors(graph: "csr_array", n: int, dense_max_rows: int) -> np.ndarray
     degrees = np.maximum(graph.sum(axis=1), 1e-12)
     shrink = diags_array(1 / np.sqrt(degrees))
     normalised = (shrink @ graph @ shrink).tocsr()
-    if graph.shape[0] <= dense_max_rows:
+    if graph.shape[0] <= DENSE_MAX_ROWS:
         values, vectors = np.linalg.eigh(normalised.astype(float).toarray())
         return vectors[:, np.argsort(-values)[:n]]
     parts = _vectors_of_parts(graph, degrees, n)
@@ -194,18 +196,22 @@ def _greatest(matrix: "csr_array", known: np.ndarray, n: int) -> tuple[np.ndarra
 # ---- Label propagation with damping, on the graph of neighbours (Zhou et al. 2004) ----
 
 
-def propagate(graph: Graph, values: np.ndarray, damping: float, settings: Initialisation) -> np.ndarray:
+PROPAGATION_MAX_ITER = 500  # of conjugate gradients; they stop much earlier
+PROPAGATION_TOL = 1e-3  # relative residual: the labels are noisier than this
+
+
+def propagate(graph: Graph, values: np.ndarray, damping: float) -> np.ndarray:
     """For every row, the mean of the values (rows, columns) where random walks that begin near it end.
 
     A walk goes on with probability `damping` after each step: (D − damping · W) u = v, solved for the values and for a
     column of ones. Each row counts by its interpolation weights.
     """
     ones = np.ones((len(values), 1), values.dtype)
-    ends = _solve(graph.weights, graph.interpolation.T @ np.hstack([values, ones]), damping, settings)
+    ends = _solve(graph.weights, graph.interpolation.T @ np.hstack([values, ones]), damping)
     return graph.interpolation @ (ends[:, :-1] / ends[:, -1:])
 
 
-def _solve(weights: "csr_array", right: np.ndarray, damping: float, settings: Initialisation) -> np.ndarray:
+def _solve(weights: "csr_array", right: np.ndarray, damping: float) -> np.ndarray:
     """Conjugate gradients for all columns at once, preconditioned by D (SciPy's solves one column at a time)."""
     degrees = np.maximum(weights.sum(axis=1), 1e-6)[:, None]
     solution = np.zeros_like(right, dtype=float)
@@ -213,8 +219,8 @@ def _solve(weights: "csr_array", right: np.ndarray, damping: float, settings: In
     preconditioned = residual / degrees
     direction = preconditioned
     size = np.sum(residual * preconditioned, axis=0)
-    enough = settings.propagation_tol**2 * size
-    for _ in range(settings.propagation_max_iter):
+    enough = PROPAGATION_TOL**2 * size
+    for _ in range(PROPAGATION_MAX_ITER):
         if np.all(size <= enough):
             break
         image = degrees * direction - damping * (weights @ direction)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 NO_GROUP = -1
 P_BESIDE = 0.1  # of so few labels in a group, where another is surely new
 TIMES_A_PIECE = 2.0  # the largest that is seen of a known class, and hardly the largest that there can be
+MIN_ISOLATED_SHARE = 0.1  # of the size of a known class: a group as large as this is a class if it is isolated
+MAX_EXTERNAL_EDGES = 0.05  # share of the edges of an isolated group that may lead out of it
+FRAGMENT_RESOLUTION = 4.0  # times the resolution of classes: that of the fragments a new class consists of
+MIN_FRAGMENT_SHARE = 0.1  # of its class: smaller fragments join another
 REFINEMENTS = 12  # doublings of the resolution, at the most, until there are as many fragments as asked for
 
 
@@ -69,7 +73,7 @@ class Parts(NamedTuple):
 
     def is_small_class(self, settings: Initialisation) -> np.ndarray:
         """Whether it would be a class if it is one of few rows: it lies apart, and is not of a fair size."""
-        is_small = (self.size < settings.min_new_share) & (self.size >= settings.min_apart_share)
+        is_small = (self.size < settings.min_new_share) & (self.size >= MIN_ISOLATED_SHARE)
         return is_small & self.is_apart
 
 
@@ -129,7 +133,7 @@ def _parts(
     own, group = partition(nodes.weights, members, resolution, seed)
     links = links_between(own, group, int(group.max()) + 1)
     leads_out = 1 - links.diagonal() / np.maximum(links.sum(axis=1), 1e-12)
-    return group, Parts(links, np.bincount(group) / nodes.class_size, leads_out < settings.apart_links)
+    return group, Parts(links, np.bincount(group) / nodes.class_size, leads_out < MAX_EXTERNAL_EDGES)
 
 
 def partition(weights: "csr_array", nodes: np.ndarray, resolution: float, seed: int) -> tuple["csr_array", np.ndarray]:
@@ -175,19 +179,17 @@ def join(links: np.ndarray, is_kept: np.ndarray, is_out: np.ndarray) -> np.ndarr
     return joined
 
 
-def fragments(
-    nodes: Nodes, group: np.ndarray, resolution: float, settings: Initialisation, seed: int, at_least: int = 1
-) -> np.ndarray:
+def fragments(nodes: Nodes, group: np.ndarray, resolution: float, seed: int, at_least: int = 1) -> np.ndarray:
     """The fragment of each node, NO_GROUP where it has no group: every group cut more finely, on its own graph.
 
     The resolution is doubled until there are as many as asked for, or as rows allow. Rows that are all alike fall apart
     into single ones at once, which no fragment of a fair size is made of: then any size will do.
     """
     n_rows, n_groups = int((group != NO_GROUP).sum()), int(group.max()) + 1
-    fewest = settings.min_fragment_share * n_rows / max(at_least, n_groups, 1)
+    fewest = MIN_FRAGMENT_SHARE * n_rows / max(at_least, n_groups, 1)
     for size in (fewest, 1.0):
         for i in range(REFINEMENTS):
-            found = _cut(nodes, group, resolution * settings.fragment_resolution * 2**i, size, seed)
+            found = _cut(nodes, group, resolution * FRAGMENT_RESOLUTION * 2**i, size, seed)
             if found.max() + 1 >= min(at_least, n_rows):
                 return found
     return found
@@ -214,6 +216,9 @@ def _fragments_of(weights: "csr_array", members: np.ndarray, resolution: float, 
 # ---- At which resolution communities are classes: the one that agrees with the labels there are ----
 
 FEW_LABELS = 500  # with fewer, agreement is more a matter of chance, and a step must gain more, as its error does
+RESOLUTION_ROWS = 12_000  # nodes of the graph that `settings.resolution` is for
+PENALTY = 0.05  # agreement with the labels that a step of an octave must gain
+TOLERANCE = 0.1  # resolutions within this of the best agreement vote on the number
 STEP = 0.5  # octaves between two resolutions
 MOST_OCTAVES = 3.0  # from the usual resolution, either way
 
@@ -231,7 +236,7 @@ def usual_resolution(n_nodes: int, settings: Initialisation) -> float:
     Every row has as many neighbours as ever, so the more rows there are, the nearer these are, and the finer the same
     resolution cuts.
     """
-    return settings.resolution * (settings.resolution_rows / n_nodes) ** (1 / 3)
+    return settings.resolution * (RESOLUTION_ROWS / n_nodes) ** (1 / 3)
 
 
 def choose_resolutions(
@@ -248,14 +253,14 @@ def choose_resolutions(
     scores: dict[float, float] = {}
     pieces: dict[float, float] = {}
     for octaves in sorted(np.arange(-MOST_OCTAVES, MOST_OCTAVES + STEP, STEP).tolist(), key=abs):
-        penalty = doubt * settings.resolution_penalty * abs(octaves)
-        if 1 - penalty < max(scores.values(), default=0.0) - settings.resolution_tolerance:
+        penalty = doubt * PENALTY * abs(octaves)
+        if 1 - penalty < max(scores.values(), default=0.0) - TOLERANCE:
             break
         resolution = usual * 2.0**octaves
         community = communities(weights, resolution, seed)
         scores[resolution] = agreement(labels, community) - penalty
         pieces[resolution] = pieces_of_a_class(labels, community)
-    least = max(scores.values()) - settings.resolution_tolerance
+    least = max(scores.values()) - TOLERANCE
     order = sorted(scores, key=lambda r: -scores[r])
     return {r: Say(scores[r] - least, pieces[r]) for r in order if scores[r] > least}
 
@@ -307,6 +312,8 @@ def _pairs(n: np.ndarray) -> np.ndarray:
 # ---- Groups where no row has a label ----
 # Communities at a fixed resolution, and how many there are in samples of the rows.
 
+STABILITY_SAMPLES = 5  # of the rows, for the range of the number
+STABILITY_SHARE = 0.8  # of the rows in each of them
 MIN_CLASSES = 2  # one group is no partition
 
 
@@ -334,7 +341,7 @@ def numbers_in_samples(weights: "csr_array", resolution: float, settings: Initia
     """How many groups there are in random samples of the nodes: what is found in all of them does not hang on a few."""
     rng = np.random.default_rng(seed)
     n_nodes = weights.shape[0]
-    n_kept = max(int(settings.stability_share * n_nodes), 1)
-    samples = (np.sort(rng.permutation(n_nodes)[:n_kept]) for _ in range(settings.stability_samples))
+    n_kept = max(int(STABILITY_SHARE * n_nodes), 1)
+    samples = (np.sort(rng.permutation(n_nodes)[:n_kept]) for _ in range(STABILITY_SAMPLES))
     found = [partition(weights, sample, resolution, seed)[1] for sample in samples]
     return [int(large_groups(np.bincount(group), settings.min_new_share).sum()) for group in found]

@@ -6,6 +6,7 @@ import numpy as np
 
 from newfound.config import Initialisation
 from newfound.discovery.groups import Evidence
+from newfound.discovery.pu import LABEL_FREQUENCY_PRIOR
 from newfound.labels import UNLABELLED
 
 # ---- A semi-supervised mixture of Gaussians, one for each class, with exact updates and a bound on its evidence ----
@@ -317,6 +318,9 @@ def parts(Z: np.ndarray, rows: np.ndarray, n_parts: int, seed: int) -> list[np.n
 #
 # Stricter and more lenient forms of the same tests give the range of the number.
 
+ROWS_PER_COLUMN = 10  # rows of the mixture for each principal component that it sees
+MAX_ROUGHNESS = 0.5  # nats a row that a known class may gain as two Gaussians before the graph is preferred
+NEW_CLASS_VALLEY = 0.5  # the density between two new classes, over that at their means, is less
 MAX_NEW = 20
 N_STARTS = 3  # fits that are iterated to the end, of all that were begun
 
@@ -360,8 +364,7 @@ def fit_mixture(
     n_new = None finds the number; a number is obeyed, and then the range is that number.
     """
     of_number, of_rows = (
-        make_table(points, np.asarray(labels), n_known, settings.mixture_rows_per_column, blur)
-        for blur in (1 / 4, 1 / 12)
+        make_table(points, np.asarray(labels), n_known, ROWS_PER_COLUMN, blur) for blur in (1 / 4, 1 / 12)
     )
     if n_new is not None:
         found = _of_number(of_number, n_new, settings, seed)
@@ -411,7 +414,7 @@ def prefers_mixture(shape: tuple[int, ...], settings: Initialisation, fit: Mixtu
     """
     n_rows, n_columns = shape
     is_small = n_columns * (n_columns + 1) / 2 <= n_rows <= settings.mixture_max_rows
-    return is_small and (fit is None or fit.roughness <= settings.mixture_max_roughness)
+    return is_small and (fit is None or fit.roughness <= MAX_ROUGHNESS)
 
 
 def _of_number(table: Table, n_new: int, settings: Initialisation, seed: int) -> Fit:
@@ -460,7 +463,7 @@ def _candidates(table: Table, fit: Fit, settings: Initialisation, seed: int) -> 
 
 def _level(table: Table, old: Fit, new: Fit, settings: Initialisation, seed: int) -> int:
     """3 where the last class of `new` meets demands stricter than the settings', 2 where theirs, 1 lenient, 0 none."""
-    p, valley = settings.new_class_p, settings.new_class_valley
+    p, valley = settings.new_class_p, NEW_CLASS_VALLEY
     levels = (Demands(0.0, 5 * p, min(1.5 * valley, 1.0)), Demands(3.0, p, valley), Demands(10.0, p / 10, valley / 2))
     gain, lenient = new.bound - old.bound, levels[0]
     if gain > levels[-1].gain:  # where rows speak so clearly, labels need not: a dozen of them hardly can
@@ -488,7 +491,7 @@ def missing_labels(table: Table, fit: Fit, settings: Initialisation, seed: int) 
     labelled, unlabelled = label_counts(table, fit.responsibilities)
     rows = labelled + unlabelled + resembled
     common = labelled.sum() / rows.sum(axis=1, keepdims=True)
-    frequencies = (labelled + settings.label_frequency_prior) / (rows + settings.label_frequency_prior / common)
+    frequencies = (labelled + LABEL_FREQUENCY_PRIOR) / (rows + LABEL_FREQUENCY_PRIOR / common)
     size = resembled.sum(axis=1)
     frequency = (resembled * frequencies).sum(axis=1) / np.maximum(size, 1e-9)
     return Evidence(size, (size + held) * frequency, held)

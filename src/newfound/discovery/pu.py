@@ -24,6 +24,14 @@ from newfound.labels import UNLABELLED
 
 FEW_LABELS = 100  # in all: with so many or fewer, only those of a class itself tell how dense labels are around it
 ENOUGH_LABELS = 200  # in all: with so many or more, labels of any class do
+MIN_SAMPLES_LEAF = 10  # rows in a leaf of a tree: fewer make noisy densities
+MIN_LABELS_LEAF = 0.15  # labels in a leaf, on average: where labels are rare, leaves are larger
+FOREST_MAX_ROWS = 100_000  # more rows make a forest slower, hardly better
+REGRESSION_MAX_LABELS = 5_000  # the same, of the logistic regression
+REGRESSION_SCALE = 7.0  # root mean square length of its rows: as strong as its penalty on weights is weak
+LABEL_SMOOTHING = 0.01  # of every base model, so that no probability is 0
+POOL_PRIOR = 1.0  # Dirichlet prior of the weights of the linear opinion pool
+LABEL_FREQUENCY_PRIOR = 30.0  # labels that the mean around all rows counts for in a class's label frequency
 PREDICT_ROWS = 65_536  # at a time: to call a hundred trees takes long, however few the rows
 
 
@@ -65,15 +73,15 @@ def _estimate(
 ) -> np.ndarray:
     targets = np.where(labels == UNLABELLED, n_known, labels)  # "no label" is the last
     densities = _label_densities(features, targets, n_known, settings, seed)
-    classifiers = [_class_probabilities(density[:, :n_known], labels, settings) for density in densities]
+    classifiers = [_class_probabilities(density[:, :n_known], labels) for density in densities]
     if n_known > 1:
         classifiers.append(_by_regression(features, labels, n_known, settings, seed))
-    smoothed = [_smooth(_sum_to_one(answer), labels, settings.label_smoothing) for answer in classifiers]
-    which = linear_opinion_pool(smoothed, labels, settings.pool_prior)
+    smoothed = [_smooth(_sum_to_one(answer), labels, LABEL_SMOOTHING) for answer in classifiers]
+    which = linear_opinion_pool(smoothed, labels, POOL_PRIOR)
     if all_known:
         return which.astype(np.float32)
-    density = linear_opinion_pool(densities, targets, settings.pool_prior)[:, :n_known]
-    p_known = np.minimum(_class_probabilities(density, labels, settings).sum(axis=1, keepdims=True), 1.0)
+    density = linear_opinion_pool(densities, targets, POOL_PRIOR)[:, :n_known]
+    p_known = np.minimum(_class_probabilities(density, labels).sum(axis=1, keepdims=True), 1.0)
     return (p_known * which).astype(np.float32)
 
 
@@ -122,12 +130,12 @@ def _smooth(answer: np.ndarray, targets: np.ndarray, smoothing: float) -> np.nda
     return (1 - smoothing) * answer + smoothing * averages
 
 
-def _class_probabilities(density: np.ndarray, labels: np.ndarray, settings: Initialisation) -> np.ndarray:
+def _class_probabilities(density: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """P(y | x) = P(labelled as y | x) / c_y."""
-    return density / label_frequencies(density, labels, settings.label_frequency_prior)
+    return density / label_frequencies(density, labels)
 
 
-def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float) -> np.ndarray:
+def label_frequencies(density: np.ndarray, labels: np.ndarray, prior: float = LABEL_FREQUENCY_PRIOR) -> np.ndarray:
     """c_y, the share of each class's rows that have a label: how dense labels are around its labelled rows.
 
     Labels of any class count: where known classes are mixed, those of one alone are thin, c_y would be too low for all
@@ -154,10 +162,10 @@ def _by_regression(
     features: FeatureSets, labels: np.ndarray, n_known: int, settings: Initialisation, seed: int
 ) -> np.ndarray:
     """P(y | x, y is known); of a labelled row, from the labels of other folds."""
-    scaled = [_of_mean_length(part, settings.regression_scale) for part in (features.projection, features.embedding)]
+    scaled = [_of_mean_length(part, REGRESSION_SCALE) for part in (features.projection, features.embedding)]
     rows = np.hstack(scaled)
     labelled = np.random.default_rng(seed).permutation(np.flatnonzero(labels != UNLABELLED))
-    labelled = labelled[: settings.regression_max_labels]
+    labelled = labelled[:REGRESSION_MAX_LABELS]
     fold = np.arange(len(labelled)) % settings.n_folds
     answer = _regress(rows, labels, labelled, n_known)(rows)
     for i in range(min(settings.n_folds, len(labelled))):
@@ -198,11 +206,11 @@ def _by_propagation(
     fold = np.random.default_rng(seed).permutation(len(labelled)) % n_folds
     sources = np.zeros((len(targets), n_known, n_folds), np.float32)
     sources[labelled, targets[labelled], fold] = 1
-    parts = propagate(graph, sources.reshape(len(sources), -1), damping, settings).reshape(sources.shape)
+    parts = propagate(graph, sources.reshape(len(sources), -1), damping).reshape(sources.shape)
     densities = parts.sum(axis=2)
     densities[labelled] = (densities[labelled] - parts[labelled, :, fold]) * n_folds / (n_folds - 1)
     no_label = np.maximum(1 - densities.sum(axis=1, keepdims=True), 0)
-    return _smooth(np.hstack([densities, no_label]), targets, settings.label_smoothing)
+    return _smooth(np.hstack([densities, no_label]), targets, LABEL_SMOOTHING)
 
 
 def _by_forest(
@@ -212,11 +220,11 @@ def _by_forest(
     from joblib import parallel_config
     from sklearn.ensemble import ExtraTreesClassifier
 
-    rows = np.random.default_rng(seed).permutation(len(features))[: settings.forest_max_rows]
+    rows = np.random.default_rng(seed).permutation(len(features))[:FOREST_MAX_ROWS]
     label_share = np.mean(targets < n_known)
     forest = ExtraTreesClassifier(
         settings.n_trees,
-        min_samples_leaf=max(settings.min_samples_leaf, int(settings.min_labels_leaf / label_share)),
+        min_samples_leaf=max(MIN_SAMPLES_LEAF, int(MIN_LABELS_LEAF / label_share)),
         bootstrap=True,
         oob_score=_no_score,
         n_jobs=-1,
@@ -228,7 +236,7 @@ def _by_forest(
         if len(rows) < len(features):
             densities[:, forest.classes_] = in_batches(forest.predict_proba, features, PREDICT_ROWS)
     densities[np.ix_(rows, forest.classes_)] = np.nan_to_num(forest.oob_decision_function_)
-    return _smooth(densities, targets, settings.label_smoothing)
+    return _smooth(densities, targets, LABEL_SMOOTHING)
 
 
 def _no_score(truth: np.ndarray, predicted: np.ndarray) -> float:

@@ -14,12 +14,16 @@ from newfound.preprocessing.columns import Scaling
 
 # ---- The first clusters of init="kmeans": by k-means, and a Gaussian mixture ----
 
+KMEANS_N_INIT = 10  # restarts of k-means for the new components, scikit-learn's former default
+CLUSTER_MAX_ROWS = 20_000  # that clusters are fitted on; others are assigned
+LABELS_PER_CLUSTER = 3  # expected in a cluster of a known class: fewer may all be missing by chance
+ROWS_PER_COVARIANCE = 10  # per dimension and cluster, that full covariances need
+
 
 def cluster(
     Z: np.ndarray,
     rows: np.ndarray,
     n_clusters: int,
-    settings: Initialisation,
     seed: int,
     *,
     n_init: int = 1,
@@ -30,13 +34,14 @@ def cluster(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
-    most = settings.cluster_max_rows
-    sample = rows if len(rows) <= most else np.random.default_rng(seed).choice(rows, most, replace=False)
+    sample = rows
+    if len(rows) > CLUSTER_MAX_ROWS:
+        sample = np.random.default_rng(seed).choice(rows, CLUSTER_MAX_ROWS, replace=False)
     n_clusters = min(n_clusters, len(sample))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters, or not quite converged
         clusters = KMeans(n_clusters, n_init=n_init, random_state=seed % 2**32).fit(Z[sample])
-        if full_covariance and len(sample) >= settings.rows_per_covariance * Z.shape[1] * n_clusters:
+        if full_covariance and len(sample) >= ROWS_PER_COVARIANCE * Z.shape[1] * n_clusters:
             clusters = GaussianMixture(
                 n_clusters, means_init=clusters.cluster_centers_, reg_covar=1e-3, random_state=seed % 2**32
             ).fit(Z[sample])
@@ -49,7 +54,9 @@ def cluster(
 # neighbours (`newfound.discovery`), for which the features are here, or (init="kmeans", as in the experiments of the
 # paper's tables) a known class where labels are dense, else one of the clusters of the other rows.
 
-NORMAL_SPAN = 5.15  # standard deviations between the quantiles 0.005 and 0.995 of a normal distribution
+SPAN_QUANTILE = 0.005  # columns are scaled by the range between this quantile and its opposite
+SPAN_MAX_ROWS = 10_000  # that this range is taken from
+NORMAL_SPAN = 5.15  # standard deviations between these quantiles of a normal distribution
 
 
 class Images(NamedTuple):
@@ -77,20 +84,18 @@ class Assignment(NamedTuple):
     targets: np.ndarray | None = None  # (rows, components): how probable each is, where that was discovered
 
 
-def initialise(
-    rows: Rows, labels: np.ndarray, n_known: int, n_new: int, settings: Initialisation, seed: int
-) -> Assignment:
+def initialise(rows: Rows, labels: np.ndarray, n_known: int, n_new: int, seed: int) -> Assignment:
     """A component for every row, from codes of labels (UNLABELLED where there is none, or where it is held out).
 
     Components 0 to n_known − 1 are those of the known classes, the next n_new are new.
     """
     space = rows.scaling.apply(rows.X) if rows.latent is None else _standardised(rows.latent)
-    pseudo_labels = _known_where_labels_are_dense(space, labels, n_known, n_new, settings, seed)
+    pseudo_labels = _known_where_labels_are_dense(space, labels, n_known, n_new, seed)
     rest = np.flatnonzero(pseudo_labels == UNLABELLED)
     if len(rest) < n_new:  # labels everywhere: the new components begin among all rows without one
         rest = np.flatnonzero(labels == UNLABELLED)
     if n_new:
-        found = cluster(space, rest, n_new, settings, seed, n_init=settings.kmeans_n_init, full_covariance=True)
+        found = cluster(space, rest, n_new, seed, n_init=KMEANS_N_INIT, full_covariance=True)
         pseudo_labels[rest] = n_known + found
     return Assignment(np.where(labels == UNLABELLED, pseudo_labels, labels))
 
@@ -113,20 +118,20 @@ def _projection(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
     """The principal components of HOG for images, else of the columns."""
     images = rows.images
     if images is None:
-        span = _spans(rows, settings, seed)
+        span = _spans(rows, seed)
         return pca_projection(rows.X, lambda some: rows.scaling.apply(some) / span, settings, seed)
-    return pca_projection(images.pixels, lambda some: hog(some, images.shape, settings), settings, seed)
+    return pca_projection(images.pixels, lambda some: hog(some, images.shape), settings, seed)
 
 
-def _spans(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
+def _spans(rows: Rows, seed: int) -> np.ndarray:
     """By how much each standardised column is divided, so that all span the same range, whatever their shape.
 
     By its standard deviation alone, a column that is 0 in most rows would outweigh all others in the few where it is
     not. The range is that between two quantiles, so that one odd cell changes nothing; it is 1 for a normal column.
     """
-    sample = np.random.default_rng(seed).permutation(len(rows.X))[: settings.span_max_rows]
+    sample = np.random.default_rng(seed).permutation(len(rows.X))[:SPAN_MAX_ROWS]
     scaled = rows.scaling.apply(rows.X[sample])
-    quantiles = (settings.span_quantile, 1 - settings.span_quantile)
+    quantiles = (SPAN_QUANTILE, 1 - SPAN_QUANTILE)
     low, high = np.quantile(scaled, quantiles, axis=0, method="nearest")  # between two values is neither
     span = np.where(high > low, high - low, np.ptp(scaled, axis=0)) / NORMAL_SPAN
     is_scaled = rows.is_scaled if rows.is_scaled is not None else False  # binary columns stay as they are
@@ -137,9 +142,7 @@ def _standardised(Z: np.ndarray) -> np.ndarray:
     return (Z - Z.mean(axis=0)) / np.maximum(Z.std(axis=0), 1e-6)
 
 
-def _known_where_labels_are_dense(
-    Z: np.ndarray, labels: np.ndarray, n_known: int, n_new: int, settings: Initialisation, seed: int
-) -> np.ndarray:
+def _known_where_labels_are_dense(Z: np.ndarray, labels: np.ndarray, n_known: int, n_new: int, seed: int) -> np.ndarray:
     """A known class, or UNLABELLED, for every row; all rows are cut into clusters as small as the labels allow.
 
     A cluster in which labelled rows are at least half as common as in all the data belongs to the class most of them
@@ -149,8 +152,8 @@ def _known_where_labels_are_dense(
         return np.full(len(labels), UNLABELLED)
     is_labelled = labels != UNLABELLED
     n_components = n_known + n_new
-    n_clusters = min(max(int(is_labelled.sum()) // settings.labels_per_cluster, n_components), 4 * n_components)
-    clusters = cluster(Z, np.arange(len(Z)), n_clusters, settings, seed)
+    n_clusters = min(max(int(is_labelled.sum()) // LABELS_PER_CLUSTER, n_components), 4 * n_components)
+    clusters = cluster(Z, np.arange(len(Z)), n_clusters, seed)
     counts = np.zeros((clusters.max() + 1, n_known))
     np.add.at(counts, (clusters[is_labelled], labels[is_labelled]), 1)
     density = counts.sum(axis=1) / np.maximum(np.bincount(clusters), 1)

@@ -33,6 +33,9 @@ RANDOM, DOUBTFUL, NOT_RANDOM, TOO_FEW = "random", "doubtful", "not at random", "
 ERRORS = 2  # standard errors below the ratio is where it is at least
 MIN_PAIRS = 5  # of labels by chance: with fewer, the standard error says nothing
 N_WORST = 3
+FINENESS = 32.0  # resolution at which classes are cut into parts, relative to that of classes
+DOUBT = 1.08  # the ratio from which on it is doubtful that labels were selected at random
+MIN_LABELS = 30  # with fewer, nothing is said
 
 
 class Selection(NamedTuple):
@@ -106,11 +109,11 @@ def label_selection(
 ) -> Selection:
     """From the graph of some rows, their labels and groups, and the resolution at which communities are classes."""
     n_labels = int((labels != UNLABELLED).sum())
-    if n_labels < settings.selection_min_labels:
+    if n_labels < MIN_LABELS:
         return Selection(TOO_FEW, 1.0, 0.0, n_labels, "neighbours", ())
     coarse = max(resolution, settings.resolution)  # a coarser one joins new classes to known ones
     territory = communities(weights, coarse, seed)
-    parts = {"neighbours": communities(weights, coarse * settings.selection_fineness, seed)}
+    parts = {"neighbours": communities(weights, coarse * FINENESS, seed)}
     if groups is not None:
         parts["groups"] = np.unique(groups, return_inverse=True)[1]
     pairs = {name: labelled_pairs(territory, part, labels) for name, part in parts.items()}
@@ -147,4 +150,4 @@ def _grade(pairs: Pairs, settings: Initialisation) -> str:
         return TOO_FEW
     if pairs.surely(min(pairs.ratio, pairs.of_median_class)) > settings.selection_ratio:
         return NOT_RANDOM
-    return DOUBTFUL if pairs.at_least > settings.selection_doubt else RANDOM
+    return DOUBTFUL if pairs.at_least > DOUBT else RANDOM

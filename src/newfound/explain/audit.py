@@ -135,28 +135,30 @@ def _auroc(p_new: np.ndarray, hidden: np.ndarray, known: np.ndarray) -> float:
     return float(roc_auc_score(hidden[rows], p_new[rows]))
 
 
-def with_random_labels(sample: Sample, settings: Initialisation, seed: int) -> Verdict:
+def with_random_labels(sample: Sample, seed: int) -> Verdict:
     """The verdict where the same labels are handed out to random rows: no class is without any, so none may be seen.
 
     A few dozen labels leave out a group of rows by chance now and then; so where one hand-out shows something, the
     middle of three counts.
     """
-    first = _handed_out(sample, settings, seed)
+    first = _handed_out(sample, seed)
     if first.answer == "none seen":
         return first
-    three = [first, *(_handed_out(sample, settings, seed + i) for i in (1, 2))]
+    three = [first, *(_handed_out(sample, seed + i) for i in (1, 2))]
     return sorted(three, key=lambda verdict: get_args(Answer).index(verdict.answer))[1]
 
 
-def _handed_out(sample: Sample, settings: Initialisation, seed: int) -> Verdict:
+def _handed_out(sample: Sample, seed: int) -> Verdict:
     codes = np.random.default_rng(seed).permutation(sample.labels.codes)
     n_known = len(sample.labels.classes)
-    return judge(sample.discover(codes, n_known), codes, n_known, settings)
+    return judge(sample.discover(codes, n_known), codes, n_known)
 
 
 # ---- From rows and labels to an audit ----
 
 TITLE = "audit"
+MAX_CLASSES = 20  # known classes that are hidden in turn, those with most labels
+MIN_LABELS = 5  # of a class that is hidden
 
 
 class Given(NamedTuple):
@@ -220,15 +222,15 @@ def audit_rows(
     """
     check_labels(labels)
     chosen = sample_rows(labels.codes, settings.audit_max_rows, seed)
-    codes, notes = classes_to_hide(labels.take(chosen).observed(), settings)
+    codes, notes = classes_to_hide(labels.take(chosen).observed())
     steps = _Steps(show, 3 + len(codes))
     steps.begin("finding neighbours")
     sample = take_sample(rows, labels, chosen, settings, seed)
     steps.begin("looking for new classes")
     found, seen = given or Given(_discover(rows, labels, sample, settings, seed), labels.codes)
-    verdict = judge(found, seen, len(labels.classes), settings)
+    verdict = judge(found, seen, len(labels.classes))
     steps.begin("handing out labels at random")
-    control = with_random_labels(sample, settings, seed)
+    control = with_random_labels(sample, seed)
     rounds, left = _hide_each(sample, codes, steps)
     return Audit(
         verdict="perhaps" if verdict.answer == control.answer == "yes" else verdict.answer,
@@ -260,16 +262,16 @@ def check_labels(labels: Labels) -> None:
         )
 
 
-def classes_to_hide(labels: Labels, settings: Initialisation) -> tuple[list[int], list[str]]:
+def classes_to_hide(labels: Labels) -> tuple[list[int], list[str]]:
     """Codes of the classes to hide, those with most labels first chosen; and what is to be said of the others."""
     if len(labels.classes) < 2:
         return [], ["There is one known class only, so none can be hidden: nothing says how far to trust this."]
-    enough = np.flatnonzero(labels.counts >= settings.audit_min_labels)
-    largest = enough[np.argsort(-labels.counts[enough], kind="stable")][: settings.audit_max_classes]
+    enough = np.flatnonzero(labels.counts >= MIN_LABELS)
+    largest = enough[np.argsort(-labels.counts[enough], kind="stable")][:MAX_CLASSES]
     notes = []
     if len(enough) < len(labels.classes):
         names = short_list([str(c) for c in np.delete(labels.classes, enough)], 5)
-        notes.append(f"Not hidden, because fewer than {settings.audit_min_labels} labels say nothing: {names}.")
+        notes.append(f"Not hidden, because fewer than {MIN_LABELS} labels say nothing: {names}.")
     if len(largest) < len(enough):
         notes.append(f"Only the {len(largest)} classes with most labels were hidden, of {len(enough)}.")
     return sorted(largest.tolist()), notes

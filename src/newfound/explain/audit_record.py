@@ -8,11 +8,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from newfound._internal.words import and_list, count, percent
-from newfound.config import Initialisation
 from newfound.discovery.discover import Discovery
 from newfound.labels import UNLABELLED
 
 # ---- Whether labels are missing beyond chance from the rows that are called new ----
+
+P_YES = 0.01  # for the verdict yes, as few labels must be less probable than this
+P_PERHAPS = 0.05  # the same for the verdict perhaps
 
 Answer = Literal["yes", "perhaps", "none seen"]
 
@@ -25,7 +27,7 @@ class Verdict(NamedTuple):
     n_rows_new: int  # rows in new classes
 
 
-def judge(found: Discovery, labels: np.ndarray, n_known: int, settings: Initialisation) -> Verdict:
+def judge(found: Discovery, labels: np.ndarray, n_known: int) -> Verdict:
     """From what was discovered to one of three answers.
 
     "yes" needs a new class and a p-value that chance hardly gives; either of them alone, or a p-value that is only
@@ -33,9 +35,9 @@ def judge(found: Discovery, labels: np.ndarray, n_known: int, settings: Initiali
     """
     p_value = missing_label_p_value(found, labels, n_known)
     n_rows_new = int((found.labels >= n_known).sum())
-    if found.n_new and p_value < settings.audit_p_yes:
+    if found.n_new and p_value < P_YES:
         return Verdict("yes", p_value, n_rows_new)
-    is_perhaps = found.n_new > 0 or p_value < settings.audit_p_perhaps
+    is_perhaps = found.n_new > 0 or p_value < P_PERHAPS
     return Verdict("perhaps" if is_perhaps else "none seen", p_value, n_rows_new)
 
 

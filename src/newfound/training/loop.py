@@ -57,8 +57,7 @@ def train(
     states = init_states(seeds, log_p_y, sigma, architecture)
     if begin_with is not None:
         states = states._replace(model=jax.tree.map(lambda *arrays: jnp.asarray(np.stack(arrays)), *begin_with))
-    most_reductions = settings.config.optimisation.max_learning_rate_reductions
-    restarts = Restarts(states, len(seeds), most_reductions, settings.n_iter_no_change)
+    restarts = Restarts(states, len(seeds), settings.n_iter_no_change)
     training = Training(restarts, data, settings, seeds, callback, checkpoints)
     try:
         training.run_all()

@@ -27,6 +27,7 @@ EPOCHS = (5, 150)  # the fewest and the most that "auto" gives
 PRETRAIN_EPOCHS = (1, 60)
 MOST = 2  # times the steps that it aims at, however few epochs that is: more rows than these teach nothing new
 DEFAULTS = Config()
+MAX_LABEL_REPEATS = 10  # a labelled row weighs at most as much as this many others, or few labels would be overfit
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def training_settings(
     pretrain_auto = _epochs(optimisation.pretrain_target_steps, steps_per_epoch, PRETRAIN_EPOCHS) if pretrains else 0
     auto = _epochs(optimisation.target_steps, steps_per_epoch, EPOCHS)
     n_labelled = len(labels) - n_unlabelled
-    labelled_weight = min(1.0, optimisation.max_label_repeats * n_labelled / max(n_unlabelled, 1))
+    labelled_weight = min(1.0, MAX_LABEL_REPEATS * n_labelled / max(n_unlabelled, 1))
     return TrainingSettings(
         batch_size=batch_size,
         max_epochs=auto if max_epochs == "auto" else int(max_epochs),
@@ -275,7 +276,7 @@ def _initialise(data: TrainingData, latent: np.ndarray | None, settings: Trainin
     labels[data.training] = data.labels[data.training]
     n_known, n_new = data.classes.n_known, len(data.classes.new_components)
     rows = Rows(data.X, data.scaling, data.images, latent)
-    return initialise(rows, labels, n_known, n_new, settings.config.initialisation, seed)
+    return initialise(rows, labels, n_known, n_new, seed)
 
 
 def _in_components(found: Assignment, classes: Classes) -> Assignment:

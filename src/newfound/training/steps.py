@@ -339,10 +339,13 @@ def _is_key(leaf: Any) -> bool:
 COUNTERS = ("best_elbo", "latest_elbo", "n_iter_since_best", "learning_rate_reductions")  # an entry for each restart
 
 
+MAX_LEARNING_RATE_REDUCTIONS = 8  # a loss that is not finite halves the rate; once more and training has diverged
+
+
 class Restarts:
     """The restarts being trained: their states, the states to go back to, and the history of each."""
 
-    def __init__(self, states: TrainState, n: int, max_learning_rate_reductions: int, n_iter_no_change: int | None):
+    def __init__(self, states: TrainState, n: int, n_iter_no_change: int | None):
         self.states = states
         self.last_finite = states  # as of the last evaluation: what a restart goes back to
         self.best = states.model  # by validation ELBO
@@ -352,7 +355,6 @@ class Restarts:
         self.learning_rate_reductions = np.zeros(n, int)
         self.terminations: list[Termination | None] = [None] * n
         self.histories: list[list[dict[str, float]]] = [[] for _ in range(n)]
-        self.max_learning_rate_reductions = max_learning_rate_reductions
         self.n_iter_no_change = n_iter_no_change
 
     @property
@@ -368,7 +370,7 @@ class Restarts:
         failed = self.active & ~finite
         self.states = select(self.active & finite, states, select(failed, self.last_finite, self.states))
         for i in np.flatnonzero(failed):
-            if self.learning_rate_reductions[i] == self.max_learning_rate_reductions:
+            if self.learning_rate_reductions[i] == MAX_LEARNING_RATE_REDUCTIONS:
                 self.terminations[i] = Termination.DIVERGED
             else:
                 self.learning_rate_reductions[i] += 1
