@@ -103,7 +103,7 @@ def test_newfounds_own_answers_count_all_new_components_together(data, monkeypat
             asked.append("own")
             return np.zeros(len(X), int)
 
-    monkeypatch.setattr("newfound.experiments.experiment.fit_method", lambda *_: Model())
+    monkeypatch.setattr("experiments.experiment.fit_method", lambda *_: Model())
     for preset in ("quick", "default"):
         run_experiment(Experiment(preset, "har", "gmdgm", "semi-unsupervised", 0), {})
     assert asked == ["most probable", "own"]

@@ -5,9 +5,9 @@ import re
 import pytest
 from PIL import Image
 
-from experiments import tables, targets
+from experiments import paper_tables, targets
+from experiments.paper_tables import TABLE_1, TABLE_2, Published, latex, markdown
 from experiments.records import Group, Summary, read_records
-from experiments.tables import TABLE_1, TABLE_2, Published, latex, markdown
 
 
 def test_all_is_what_the_paper_has():
@@ -105,7 +105,7 @@ def test_a_group_says_how_many_seeds_are_done():
     ],
 )
 def test_verdicts(ours, paper, expected):
-    assert tables.verdict(ours, paper) == expected
+    assert paper_tables.verdict(ours, paper) == expected
 
 
 def test_tables_as_text():
