@@ -2,8 +2,8 @@
 
     python tools/rooms.py [--json]
 
-Prints the table; tests/test_rooms.py holds some of its rows below their limits. A file is *run* by a call if one of its
-functions is, its import aside.
+Prints the table; tests/test_rooms.py holds its rows below their limits. A file is *run* by a call if the calling
+thread runs one of its functions; what runs only while the file is imported does not count.
 """
 
 import ast
@@ -23,20 +23,19 @@ SOURCE = ROOT / "src" / "newfound"
 
 # Runs a call and prints the files of newfound that it ran and the modules of newfound that it imported.
 OBSERVED = """
-import json, os, sys, threading
-SOURCE, ran, importing = sys.argv.pop(1), set(), threading.local()
+import json, os, sys
+SOURCE, ran, depth = sys.argv.pop(1), set(), 0
 
 def observe(frame, event, argument):
+    global depth
     code = frame.f_code
     if event not in ("call", "return") or not code.co_filename.startswith(SOURCE):
         return
-    is_module = code.co_name == "<module>"
-    if is_module:
-        importing.depth = getattr(importing, "depth", 0) + (1 if event == "call" else -1)
-    elif event == "call" and not getattr(importing, "depth", 0):
+    if code.co_name == "<module>":
+        depth += 1 if event == "call" else -1
+    elif event == "call" and not depth:
         ran.add(os.path.relpath(code.co_filename, SOURCE))
 
-threading.setprofile(observe)
 sys.setprofile(observe)
 try:
     exec(sys.argv.pop(1), {"__name__": "__observed__"})
@@ -56,12 +55,8 @@ BRIEF = "max_epochs=2, hidden_layer_sizes=(8, 8), latent_dim=2, batch_size=16, r
 FIT = BLOBS + f"from newfound import GMDGM\nGMDGM({BRIEF}).fit(X, y)"
 BEFORE_FIT = (
     BLOBS
-    + """
-import newfound.FIT as fit
-from newfound import GMDGM
-class Begun(Exception): pass
-def begin(*arguments, **options): raise Begun
-"""
+    + "import newfound.fit\nfrom unittest.mock import patch\nfrom newfound import GMDGM\n"
+    + "with patch('newfound.fit._check', side_effect=SystemExit(0)):\n    GMDGM().fit(X, y)"
 )
 COMMAND = "from newfound.cli.app import app\napp({arguments!r})"
 
@@ -96,12 +91,7 @@ def calls() -> dict[str, int]:
         folder = Path(name)
         write_table(folder / "table.csv")
         fit = observed(FIT, folder)
-        before = observed(
-            BLOBS + "import newfound.estimator, sys\nfrom newfound import GMDGM\nGMDGM().get_params()\n"
-            "from unittest.mock import patch\nimport newfound.fit\n"
-            "with patch('newfound.fit._check', side_effect=SystemExit(0)):\n    GMDGM().fit(X, y)",
-            folder,
-        )
+        before = observed(BEFORE_FIT, folder)
         by_command = {
             "fit": command(
                 folder, "fit", "table.csv", "--label", "kind", "--out", "run", "--epochs", "2", "--n-new", "2"
@@ -153,11 +143,13 @@ def settings() -> dict[str, int]:
     from newfound.config import Config
     from newfound.estimator import GMDGM
 
-    own = [cls for cls in GMDGM.__mro__[1:] if cls.__module__.startswith("newfound.")]
+    own = [cls for cls in GMDGM.__mro__ if cls.__module__.startswith("newfound.")]
+    elsewhere = [cls for cls in own if cls.__module__ != "newfound.estimator"]
     return {
         "settings in Config": sum(len(part) for part in Config().to_json().values()),
         "places for a parameter": len(places_of("learning_rate")),
-        "own parents of the estimator": len(own) - 1,  # the common base of the two estimators stands in their file
+        "own classes that the estimator consists of": len(own),
+        "own mixins of the estimator": max(len(elsewhere) - 1, 0) + max(len(own) - len(elsewhere) - 2, 0),
         "parameters of the estimator": len(inspect.signature(GMDGM).parameters),
     }
 

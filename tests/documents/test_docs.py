@@ -7,6 +7,8 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 from newfound import GMDGM, SSVAE
 from newfound.cli.app import app
 from newfound.fit import RULES, Parameters
@@ -14,6 +16,26 @@ from newfound.fit import RULES, Parameters
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guide.md").read_text()
 MODEL = (ROOT / "docs" / "model.md").read_text()
+
+
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
+
+
+def anchors(text: str) -> set[str]:
+    """The fragments by which headings are linked: lower case, spaces as hyphens, without punctuation."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_a_heading(document):
+    for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        linked = document.parent / path if path else document
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked.read_text()), target
 
 
 def commands():
@@ -25,7 +47,8 @@ def test_every_command_is_in_the_guide():
     for command in app.registered_commands:
         name = command.name or command.callback.__name__
         assert f"newfound {name}" in GUIDE or name == "demo"
-    assert "newfound datasets" in GUIDE
+    assert "python -m experiments datasets" in GUIDE
+    assert "python -m experiments reproduce" in GUIDE
 
 
 def test_every_command_has_an_example():
