@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from experiments.named import load_named
 from experiments.presets import changes_of, keywords
 from experiments.tasks import paper_setup
-
 from newfound.estimator import estimator_of
 
 RESULTS = Path(__file__).parent / "results" / "choices.jsonl"

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from experiments.tasks import make_task
-
 from newfound.estimator import GMDGM
 
 PARTS = {

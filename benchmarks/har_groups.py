@@ -9,8 +9,8 @@ rows are of people whom the model learns from; with them, of others. The publish
 import warnings
 
 import numpy as np
-from experiments.tasks import load_parts
 
+from experiments.tasks import load_parts
 from newfound import GMDGM
 from newfound.labels import hide_labels
 

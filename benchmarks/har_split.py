@@ -7,8 +7,9 @@ regression that learns from 20 % and from all of the labels shows how much that 
 """
 
 import numpy as np
-from experiments.tasks import make_task
 from sklearn.linear_model import LogisticRegression
+
+from experiments.tasks import make_task
 
 SEEDS = range(4)
 

@@ -12,8 +12,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from experiments.named import load_named
 
+from experiments.named import load_named
 from newfound.config import Initialisation
 from newfound.discovery import groups, selection
 from newfound.discovery.graph import Graph, communities

@@ -1,1 +1,1 @@
-"""The paper's tables and figures computed again, what the defaults reach, and what each part is worth."""
+"""The paper's tables and figures computed again, how newfound's defaults score, and what each part contributes."""

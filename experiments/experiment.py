@@ -1,4 +1,4 @@
-"""An experiment: one data set, model, regime and seed, fitted once and put on record."""
+"""An experiment: one data set, model, regime and seed, fitted once and recorded."""
 
 import os
 import time
@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from experiments.baselines import BASELINES
+
+from experiments.baselines import BASELINES, Discovered
 from experiments.person import accuracy_by_name, answer_by_name, fit_with_person, is_simulated
 from experiments.presets import PRESETS, Changes, changes_of, keywords, whole_settings
-from experiments.scores import classes_of, discover_only, evaluate_task, found, predicted, rules_of, scores
+from experiments.scores import classes_of, evaluate_task, found, predicted, rules_of, scores
 from experiments.tasks import FIRST_HALF, Task, make_task
-
 from newfound import __version__
 from newfound.classes import Classes
 from newfound.evaluation import Evaluation, posterior_entropy
@@ -25,7 +25,7 @@ CONFIDENT_ROWS = 10  # rows of each component in a picture of the most confident
 
 @dataclass(frozen=True, order=True)
 class Experiment:
-    """What is to be fitted. Components and labels per class are given where they are not the regime's own."""
+    """What to fit. Components and labels per class are given only where they differ from the regime's own."""
 
     preset: str
     dataset: str
@@ -82,15 +82,21 @@ class Series(NamedTuple):
 
 def run_experiment(experiment: Experiment, asked: Changes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Fit and test: the record of an experiment, and the arrays that its figures need."""
+    from newfound.runs.records import versions
+
     e = experiment
     task = make_task(e.dataset, e.regime, e.seed, e.n_components, e.labels_per_class)
     if e.model in UNTRAINED:
         task = replace(task, X_test=task.X, truth=task.all_labels)
     began = time.perf_counter()
-    model = _fitted(e, task, asked)
+    if is_simulated(e.model):
+        model = fit_with_person(e.model, e.dataset, e.regime, e.seed, e.changes(asked))
+    else:
+        model = fit_method(e.model, task, e.seed, e.changes(asked))
     seconds = time.perf_counter() - began
     position, classes = _answer(e, model, task)
     evaluation = evaluate_task(task, position, classes)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     record = {
         **{name: value for name, value in asdict(e).items() if value is not None or name == "n_components"},
         **results(model, task, evaluation, classes),
@@ -99,50 +105,35 @@ def run_experiment(experiment: Experiment, asked: Changes) -> tuple[dict[str, An
         **({"rules": rules_of(model, task)} if e.model == RULES else {}),
         "settings": e.settings(asked),
         "seconds": round(seconds, 1),
-        **surroundings(),
+        "cores": cores,
+        "versions": {"newfound": __version__} | versions(),
     }
     return record, arrays_of(model, task) if e.has_arrays else {}
 
 
-def _fitted(e: Experiment, task: Task, asked: Changes) -> Any:
-    if is_simulated(e.model):
-        return fit_with_person(e.model, e.dataset, e.regime, e.seed, e.changes(asked))
-    return fit_method(e.model, task, e.seed, e.changes(asked))
-
-
 def _answer(e: Experiment, model: Any, task: Task) -> tuple[np.ndarray, Classes]:
-    """The class of each test row, or in the paper's tables its component."""
+    """The class of each test row; in the paper's tables its most probable component."""
     if is_simulated(e.model):
         return answer_by_name(model, task)
-    return _papers_answer(model, task) if _is_papers(e) else predicted(model, task)
+    if e.preset in PRESETS and e.model not in BASELINES:
+        return model.predict_component_proba(task.X_test).argmax(axis=1), classes_of(model, task)
+    return predicted(model, task)
 
 
-def fit_method(name: str, task: Task, seed: int, changes: Changes, n_new: Any = None) -> Any:
-    """A model of newfound or a baseline, by its name, fitted to a task; `n_new` is the task's unless it is given."""
+def fit_method(name: str, task: Task, seed: int, changes: Changes) -> Any:
+    """A model of newfound, a baseline, or discovery alone, fitted to a task."""
     if name in BASELINES:
         return BASELINES[name].fit(task, seed)
     if name in UNTRAINED:
-        return discover_only(task, seed, changes)
+        return Discovered(task, seed, changes)
     from newfound.estimator import estimator_of
     from newfound.fitted import Termination
 
-    if n_new is None:
-        n_new = "auto" if task.finds_number else task.n_new
-    of_task = {"n_new": n_new, "random_state": seed, "feature_types": task.feature_types}
-    model = estimator_of(name)(**of_task, **keywords(changes))
-    model.fit(task.X, task.labels)
+    of_task = {"n_new": "auto" if task.finds_number else task.n_new, "feature_types": task.feature_types}
+    model = estimator_of(name)(**of_task, random_state=seed, **keywords(changes)).fit(task.X, task.labels)
     if model.termination_condition_ is Termination.INTERRUPTED:  # half a fit is no result
         raise KeyboardInterrupt
     return model
-
-
-def _is_papers(experiment: Experiment) -> bool:
-    return experiment.model not in BASELINES and experiment.preset in PRESETS
-
-
-def _papers_answer(model: Any, task: Task) -> tuple[np.ndarray, Classes]:
-    """The most probable component, be it known or new."""
-    return model.predict_component_proba(task.X_test).argmax(axis=1), classes_of(model, task)
 
 
 def results(model: Any, task: Task, evaluation: Evaluation, classes: Classes) -> dict[str, Any]:
@@ -174,14 +165,6 @@ def training_of(model: Any) -> dict[str, Any] | None:
         "learning_rate_reductions": restart.learning_rate_reductions,
         "validation_elbo": None if elbo != elbo else round(elbo, 3),
     }
-
-
-def surroundings() -> dict[str, Any]:
-    """What seconds and last digits depend on."""
-    from newfound.runs.records import versions
-
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"cores": cores, "versions": {"newfound": __version__} | versions()}
 
 
 def arrays_of(model: Any, task: Task) -> dict[str, np.ndarray]:

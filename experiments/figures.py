@@ -1,17 +1,15 @@
-"""Pictures of a fit, as matplotlib figures."""
+"""The paper's figures, as PNG and as PDF."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from experiments.experiment import Experiment
+from experiments.paper_tables import REGIMES, model_title, title_of
 from experiments.records import Record, Results
 from experiments.scores import evaluation_of, recorded_classes
-from experiments.tables import REGIMES, model_title, title_of
 from experiments.tasks import FIRST_HALF
-from newfound.evaluation import Evaluation
 from newfound.report.charts import column_order
 
 if TYPE_CHECKING:
@@ -20,80 +18,6 @@ if TYPE_CHECKING:
 
 KNOWN, NEW = "#3b6fb6", "#d1603d"  # also different to readers who do not see red or green
 MAX_COLUMNS_WITH_NUMBERS = 20
-
-
-def new_figure(width: float, height: float) -> "Figure":
-    """A figure that belongs to no window and no global state."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained", dpi=150)
-
-
-def confusion_matrix(
-    evaluation: Evaluation,
-    is_new: np.ndarray,
-    title: str,
-    ax: "Axes",
-    *,
-    names: Sequence[object] | None = None,
-    kind: str = "class",
-) -> None:
-    """True classes by what was predicted, each row of the picture a share of its class, in the order of `column_order`.
-
-    `is_new` has a flag for each column. `names` stand below the columns where they are not those of `evaluation`, and
-    `kind` says what the columns are ("class" or "component").
-    """
-    from matplotlib.colors import PowerNorm
-
-    order = column_order(evaluation, is_new)
-    shares = evaluation.counts / np.maximum(evaluation.counts.sum(axis=1, keepdims=True), 1)
-    ax.imshow(shares[:, order], cmap="Blues", norm=PowerNorm(0.5, 0, 1), aspect="auto")  # small shares show, too
-    ax.set_title(title, fontsize=10, loc="left")
-    ax.set_yticks(range(len(evaluation.classes)), [str(name) for name in evaluation.classes])
-    ax.set_ylabel("true class", fontsize=8)
-    ax.set_xlabel(f"{kind} (blue: known, red: new)", fontsize=8)
-    columns = evaluation.predicted if names is None else names
-    _name_columns(ax, [str(columns[i]) for i in order], is_new[order])
-    if len(order) <= MAX_COLUMNS_WITH_NUMBERS:
-        _write_shares(ax, shares[:, order])
-
-
-def _name_columns(ax: "Axes", names: list[str], is_new: np.ndarray) -> None:
-    ax.set_xticks(range(len(names)), names, fontsize=7 if len(names) <= MAX_COLUMNS_WITH_NUMBERS else 4)
-    for tick, new in zip(ax.get_xticklabels(), is_new, strict=True):
-        tick.set_color(NEW if new else KNOWN)
-
-
-def _write_shares(ax: "Axes", shares: np.ndarray) -> None:
-    for row, column in np.argwhere(shares >= 0.05):
-        share = shares[row, column]
-        colour = "white" if share > 0.3 else "black"
-        ax.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=6, color=colour)
-
-
-def class_gallery(
-    rows_of_class: dict[str, np.ndarray],
-    image_shape: tuple[int, int],
-    title: str,
-    colours: list[str],
-    limits: tuple[float, float] = (0.0, 1.0),
-) -> "Figure":
-    """A line of images for each class, drawn from white at the lower limit to black at the upper."""
-    n_columns = max(len(rows) for rows in rows_of_class.values())
-    figure = new_figure(0.55 * n_columns + 1.6, 0.6 * len(rows_of_class) + 0.6)
-    figure.suptitle(title, fontsize=10, x=0.02, ha="left")
-    axes = figure.subplots(len(rows_of_class), n_columns, squeeze=False)
-    for line, (name, rows), colour in zip(axes, rows_of_class.items(), colours, strict=True):
-        for ax in line:
-            ax.axis("off")
-        for ax, row in zip(line, rows, strict=False):
-            ax.imshow(row.reshape(image_shape), cmap="gray_r", vmin=limits[0], vmax=limits[1])
-        line[0].text(-0.4, 0.5, name, transform=line[0].transAxes, ha="right", va="center", fontsize=8, color=colour)
-    return figure
-
-
-# ---- The paper's figures, as PNG and as PDF ----
-
 IMAGE_SHAPE = (28, 28)
 KDE_STD = 0.04  # nats
 ACCIDENT = ((FIRST_HALF, "semi-supervised", "SS"), ("", "accidental", "SUS by accident"))
@@ -102,17 +26,17 @@ N_FIGURE_3 = 20  # components
 
 def figure_1(results: Results, folder: Path) -> list[Path]:
     """What SSVAE generates: one z a row, one y a column."""
-    figure = new_figure(6.2, 9.4)
+    figure = _new_figure(6.2, 9.4)
     axes = figure.subplots(2, 2)
     for line, dataset in zip(axes, ("mnist", "fashion-mnist"), strict=True):
         for ax, (suffix, regime, title) in zip(line, ACCIDENT, strict=True):
             _images(ax, _array(results, "grid", dataset + suffix, regime), f"{title_of(dataset)}, {title}", "y", "z")
-    return save_figure(figure, folder, "figure-1")
+    return _save(figure, folder, "figure-1")
 
 
 def figure_2(results: Results, folder: Path) -> list[Path]:
-    """The entropy of q(y | x) for test rows whose class was labelled, and for rows whose class never was."""
-    figure = new_figure(7, 6)
+    """The entropy of q(y | x) for test rows of labelled classes, and of classes without a label."""
+    figure = _new_figure(7, 6)
     for ax, dataset in zip(figure.subplots(2, 1), ("mnist", "fashion-mnist"), strict=True):
         for (suffix, regime, title), style in zip(ACCIDENT, ("--", "-"), strict=True):
             entropy, is_known = (_array(results, name, dataset + suffix, regime) for name in ("entropy", "is_known"))
@@ -123,12 +47,12 @@ def figure_2(results: Results, folder: Path) -> list[Path]:
         ax.set_ylabel("density", fontsize=8)
         if ax.lines:
             ax.legend(fontsize=7, frameon=False)
-    return save_figure(figure, folder, "figure-2")
+    return _save(figure, folder, "figure-2")
 
 
 def figure_3(results: Results, folder: Path) -> list[Path]:
     """SSVAE without any label, 20 components: what it generates, and the test rows it is most confident of."""
-    figure = new_figure(8, 7.6)
+    figure = _new_figure(8, 7.6)
     first, second = figure.subplots(2, 1)
     grid, rows = (_array(results, name, "mnist", "unsupervised", N_FIGURE_3) for name in ("grid", "most_confident"))
     _images(first, grid, "Generated: one z a row, one y a column", "y", "z")
@@ -139,7 +63,7 @@ def figure_3(results: Results, folder: Path) -> list[Path]:
         "y",
         "most confident first",
     )
-    return save_figure(figure, folder, "figure-3")
+    return _save(figure, folder, "figure-3")
 
 
 def figure_4(results: Results, folder: Path) -> list[Path]:
@@ -158,6 +82,13 @@ def appendix(results: Results, folder: Path) -> list[Path]:
     for model in ("ssvae", "gmdgm"):
         paths += _confusions(results, folder, f"appendix-{model}", model, REGIMES, ("fashion-mnist",))
     return paths
+
+
+def _new_figure(width: float, height: float) -> "Figure":
+    """A figure that belongs to no window and no global state."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained", dpi=150)
 
 
 def _array(
@@ -201,7 +132,7 @@ def _confusions(
     results: Results, folder: Path, name: str, model: str, regimes: tuple[str, ...], datasets: tuple[str, ...]
 ) -> list[Path]:
     panels = [(dataset, regime) for dataset in datasets for regime in regimes]
-    figure = new_figure(8.2, 3.1 * len(panels))
+    figure = _new_figure(8.2, 3.1 * len(panels))
     for ax, (dataset, regime) in zip(figure.subplots(len(panels), 1), panels, strict=True):
         title = f"{model_title(model)}, {regime}, {title_of(dataset)}"
         records = [record for record in results.group(dataset, model, regime).records if record["seed"] == 0]
@@ -210,21 +141,37 @@ def _confusions(
         else:
             ax.set_title(title, fontsize=10, loc="left")
             _not_done(ax)
-    return save_figure(figure, folder, name)
+    return _save(figure, folder, name)
 
 
 def _confusion(ax: "Axes", record: Record, title: str) -> None:
-    classes = recorded_classes(record)
-    title = f"{title}: {record['acc_many_to_one']:.1f} % many-to-one"
+    """True classes by components, each row of the picture a share of its class, in the order of `column_order`."""
+    from matplotlib.colors import PowerNorm
+
+    evaluation, classes = evaluation_of(record), recorded_classes(record)
     is_new = classes.is_new[classes.component_class]
-    confusion_matrix(evaluation_of(record), is_new, title, ax, kind="component")
+    order = column_order(evaluation, is_new)
+    shares = (evaluation.counts / np.maximum(evaluation.counts.sum(axis=1, keepdims=True), 1))[:, order]
+    has_numbers = len(order) <= MAX_COLUMNS_WITH_NUMBERS
+    ax.imshow(shares, cmap="Blues", norm=PowerNorm(0.5, 0, 1), aspect="auto")  # small shares are visible, too
+    ax.set_title(f"{title}: {record['acc_many_to_one']:.1f} % many-to-one", fontsize=10, loc="left")
+    ax.set_yticks(range(len(evaluation.classes)), [str(name) for name in evaluation.classes])
+    ax.set_ylabel("true class", fontsize=8)
+    ax.set_xlabel("component (blue: known, red: new)", fontsize=8)
+    ax.set_xticks(range(len(order)), [str(evaluation.predicted[i]) for i in order], fontsize=7 if has_numbers else 4)
+    for tick, new in zip(ax.get_xticklabels(), is_new[order], strict=True):
+        tick.set_color(NEW if new else KNOWN)
+    for row, column in np.argwhere(shares >= 0.05) if has_numbers else ():
+        share = shares[row, column]
+        colour = "white" if share > 0.3 else "black"
+        ax.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=6, color=colour)
 
 
 def _not_done(ax: "Axes") -> None:
     ax.text(0.5, 0.5, "this experiment is not done yet", transform=ax.transAxes, ha="center", va="center", fontsize=9)
 
 
-def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
+def _save(figure: "Figure", folder: Path, name: str) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.png", folder / f"{name}.pdf"]
     figure.savefig(paths[0], metadata={"Software": None})

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
 from experiments.presets import Changes, keywords
 from experiments.tasks import Task, make_task
-
 from newfound.classes import Classes
 
 NAMED = "named"

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.tasks import FIRST_HALF, RANDOM_SPLIT, SAMPLE
-
 from newfound.config import NAMES, Config, check_parameters
 
 PRESETS = ("quick", "paper")

@@ -8,11 +8,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from joblib import Parallel, delayed, effective_n_jobs
+
 from experiments.baselines import BASELINES
 from experiments.experiment import Experiment, run_experiment
 from experiments.presets import Changes, by_name
 from experiments.records import Record, lines_file, read_records, save_record
-from joblib import Parallel, delayed, effective_n_jobs
 
 Tell = Callable[[Experiment, Record], None]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from experiments.experiment import Experiment, Series
 
+from experiments.experiment import Experiment, Series
 from newfound._internal.files import replace_file
 
 Record = dict[str, Any]

@@ -1,4 +1,4 @@
-"""From components of test rows to numbers: the one scoring of experiments, baselines and demo.
+"""From components of test rows to the numbers of a record, and from a record back to the counts.
 
 The paper's metrics are those of components, and its models have one for each class. Where a class has several, what is
 scored is the class.
@@ -8,9 +8,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-from experiments.presets import Changes, keywords
-from experiments.tasks import Task
 
+from experiments.baselines import Discovered
+from experiments.tasks import Task
 from newfound.classes import Classes
 from newfound.evaluation import Accuracy, Evaluation, evaluate, expected_calibration_error, macro_accuracy, one_to_one
 from newfound.explain.columns import histograms, shortlist, source_columns
@@ -32,7 +32,7 @@ def classes_of(model: Any, task: Task) -> Classes:
 
 
 def predicted(model: Any, task: Task) -> tuple[np.ndarray, Classes]:
-    """What newfound or a baseline says of the test rows: their classes, as classes of one component each."""
+    """The classes of the test rows, by newfound or a baseline, as classes of one component each."""
     classes = classes_of(model, task)
     position = classes.component_class[model.predict_component(task.X_test)]
     return position, Classes(classes.names, classes.is_new, np.arange(len(classes)))
@@ -40,34 +40,24 @@ def predicted(model: Any, task: Task) -> tuple[np.ndarray, Classes]:
 
 def scores(evaluation: Evaluation, classes: Classes) -> dict[str, Any]:
     """Every metric that is put on record, accuracies in per cent."""
-    metrics = evaluation.metrics
+    counts, metrics = evaluation.counts, evaluation.metrics
+    n_of_known = counts[evaluation.is_known].sum()
+    n_in_own = sum(
+        counts[row, classes.components(classes.position(evaluation.classes[row]))].sum()
+        for row in np.flatnonzero(evaluation.is_known)
+    )
+    in_known = counts[:, ~classes.is_new[classes.component_class]].sum()
     return {
         "acc_many_to_one": _per_cent(evaluation.many_to_one.all),
         "acc_many_to_one_by_group": by_group(evaluation.many_to_one),
         "acc_one_to_one": by_group(evaluation.one_to_one),
-        "acc_one_to_one_macro": _per_cent(macro_accuracy(evaluation.counts, one_to_one(evaluation.counts))),
-        "acc_own_component": _per_cent(_own_component(evaluation, classes)),
-        "assigned_to_known": _per_cent(_assigned_to_known(evaluation, classes)),
+        "acc_one_to_one_macro": _per_cent(macro_accuracy(counts, one_to_one(counts))),
+        "acc_own_component": _per_cent(float(n_in_own / n_of_known)) if n_of_known else None,
+        "assigned_to_known": _per_cent(float(in_known / counts.sum())),
         "nmi": round(metrics["normalised mutual information"], 4),
         "ari": round(metrics["adjusted Rand index"], 4),
         "non_empty_components": int(metrics["non-empty predicted classes"]),
     }
-
-
-def _own_component(evaluation: Evaluation, classes: Classes) -> float:
-    """The share of rows of known classes that lie in a component of their own class."""
-    n_rows = evaluation.counts[evaluation.is_known].sum()
-    own = sum(
-        evaluation.counts[row, classes.components(classes.position(evaluation.classes[row]))].sum()
-        for row in np.flatnonzero(evaluation.is_known)
-    )
-    return float(own / n_rows) if n_rows else float("nan")
-
-
-def _assigned_to_known(evaluation: Evaluation, classes: Classes) -> float:
-    """The share of all rows that lie in a component of any known class."""
-    is_new = classes.is_new[classes.component_class]
-    return float(evaluation.counts[:, ~is_new].sum() / evaluation.counts.sum())
 
 
 def by_group(accuracy: Accuracy) -> dict[str, float | None]:
@@ -79,7 +69,7 @@ def _per_cent(share: float) -> float | None:
     return None if share != share else round(100 * share, 2)
 
 
-# ---- and back from a record ------------------------------------------------------------------------------------------
+# ---- From a record back ----
 
 
 def evaluation_of(record: dict[str, Any]) -> Evaluation:
@@ -95,9 +85,9 @@ def recorded_classes(record: dict[str, Any]) -> Classes:
     return Classes(classes.names, classes.is_new, np.array(record["component_class"]))
 
 
-# ---- How many new classes were found, and how far what is said of rows can be trusted ----
+# ---- How many new classes were found, and how reliable the answers are ----
 
-NO_RULE = 0.5  # the fidelity of saying nothing
+NO_RULE = 0.5  # the fidelity where there is no rule
 
 
 def found(model: Any, task: Task) -> dict[str, Any]:
@@ -139,7 +129,7 @@ def certainty(model: Any, task: Task) -> dict[str, Any]:
     }
 
 
-def rules_of(found: "Discovered", task: Task) -> list[dict[str, Any]]:
+def rules_of(found: Discovered, task: Task) -> list[dict[str, Any]]:
     """The rule of each new class that discovery found, the largest first, and how far it holds."""
     columns = source_columns(task.X, task.columns)
     of_columns = histograms(columns, found.position, len(found.classes))
@@ -147,34 +137,6 @@ def rules_of(found: "Discovered", task: Task) -> list[dict[str, Any]]:
     for position in np.flatnonzero(found.classes.is_new).tolist():
         chosen = [columns[i] for i in shortlist(of_columns, position, None)]
         grown = grow_rule(chosen, found.position == position, np.ones(len(task.X)))
-        told = {"text": None, "fidelity": NO_RULE} if grown is None else asdict(grown.rule)
-        rules.append({"class": str(found.classes.names[position])} | told)
+        rule = {"text": None, "fidelity": NO_RULE} if grown is None else asdict(grown.rule)
+        rules.append({"class": str(found.classes.names[position])} | rule)
     return rules
-
-
-class Discovered:
-    """What discovery alone finds, with the names of a fitted estimator; it has no answer for other rows."""
-
-    def __init__(self, task: Task, seed: int, changes: Changes):
-        from newfound.config import Config
-        from newfound.discovery.discover import discover
-        from newfound.estimator import GMDGM
-
-        model = GMDGM(feature_types=task.feature_types, random_state=seed, **keywords(changes))
-        rows, labels = model.rows_and_labels(task.X, task.labels)
-        settings = (model.config or Config()).initialisation
-        discovery = discover(rows, labels.codes, len(labels.classes), settings, seed)
-        self.classes = Classes.one_component_each(labels.classes, discovery.n_new)
-        self.labels_ = self.classes.names[discovery.classes]
-        self.classes_, self.n_new_, self.n_new_range_ = self.classes.names, discovery.n_new, discovery.n_new_range
-        self.position = discovery.classes
-
-    def predict_component(self, X: np.ndarray) -> np.ndarray:
-        """Of the rows that were fitted on, which are the test rows of such an experiment."""
-        if len(X) != len(self.position):
-            raise ValueError(f"Discovery has an answer for its own {len(self.position)} rows; got {len(X)} others.")
-        return self.position
-
-
-def discover_only(task: Task, seed: int, changes: Changes) -> Discovered:
-    return Discovered(task, seed, changes)

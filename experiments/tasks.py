@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from experiments.named import load_named
 
+from experiments.named import load_named
 from newfound.classes import Classes
 from newfound.explain.columns import columns_from_names
 from newfound.labels import UNLABELLED, Labels, hide_labels

@@ -3,8 +3,8 @@
 import os
 
 import pytest
-from experiments.tasks import paper_setup
 
+from experiments.tasks import paper_setup
 from newfound import GMDGM
 from newfound.config import Config
 from newfound.evaluation import evaluate

@@ -1,9 +1,9 @@
-"""Give records the settings that came or went since they were computed, where the fit never read them.
+"""Drop the settings that became constants from the committed results, without computing anything again.
 
     python tools/convert_records.py results
 
-Of the paper's presets those are the settings of the graph, of discovery and of the audit (the presets begin with
-k-means and have no PU term); of all others, what had no effect and is gone. Anything else is refused: compute it again.
+A setting is dropped only where the recorded value is the constant's, so that a record still states how it was made.
+Any other difference from the present settings is refused: such a record must be computed again.
 """
 
 import sys
@@ -12,32 +12,64 @@ from pathlib import Path
 from experiments.experiment import Experiment
 from experiments.presets import PRESETS, VARIANTS, by_name
 from experiments.records import Record, read_records, write_records
-from experiments.scores import evaluation_of, recorded_classes, scores
 
-from newfound.config import NAMES
-
-READ_BY_K_MEANS = {
-    *("init", "vae_min_rows", "kmeans_n_init", "cluster_max_rows", "labels_per_cluster", "rows_per_covariance"),
+CONSTANTS = {  # settings that left the configuration, and the value that the code has now
+    "max_learning_rate_reductions": 8,
+    "max_label_repeats": 10,
+    "span_quantile": 0.005,
+    "span_max_rows": 10000,
+    "whitening_labels": 10,
+    "hog_orientations": 8,
+    "hog_cell_pixels": 2,
+    "hog_max_cells": 7,
+    "hog_epsilon": 0.2,
+    "rows_per_eigenvector": 50,
+    "dense_max_rows": 1000,
+    "propagation_max_iter": 500,
+    "propagation_tol": 0.001,
+    "min_samples_leaf": 10,
+    "min_labels_leaf": 0.15,
+    "forest_max_rows": 100000,
+    "regression_max_labels": 5000,
+    "regression_scale": 7.0,
+    "label_smoothing": 0.01,
+    "pool_prior": 1.0,
+    "label_frequency_prior": 30.0,
+    "resolution_rows": 12000,
+    "resolution_penalty": 0.05,
+    "resolution_tolerance": 0.1,
+    "range_share": 0.1,
+    "min_apart_share": 0.1,
+    "apart_links": 0.05,
+    "fragment_resolution": 4.0,
+    "min_fragment_share": 0.1,
+    "stability_samples": 5,
+    "stability_share": 0.8,
+    "selection_fineness": 32.0,
+    "selection_doubt": 1.08,
+    "selection_min_labels": 30,
+    "audit_max_classes": 20,
+    "audit_min_labels": 5,
+    "audit_p_yes": 0.01,
+    "audit_p_perhaps": 0.05,
+    "mixture_rows_per_column": 10,
+    "mixture_max_roughness": 0.5,
+    "new_class_valley": 0.5,
+    "kmeans_n_init": 10,
+    "cluster_max_rows": 20000,
+    "labels_per_cluster": 3,
+    "rows_per_covariance": 10,
 }
-RENAMED = {"spectral": "graph"}  # init, of fits that do not begin with k-means and so never read it
-GONE = {"max_eigenvectors", "eigengap", "min_cluster_share"}
-WITHOUT_EFFECT = {"vat_weight", "vat_radius"}  # where the weight was 0
 
 
 def converted(record: Record) -> Record:
     experiment = Experiment.of(record)
     settings = experiment.settings({})
-    now, then = by_name(settings), by_name(record["settings"])
-    then |= {"init": RENAMED.get(then["init"], then["init"])} if "init" in then else {}
-    if experiment.preset in PRESETS and then.get("standardize") == "auto" and now["standardize"] is False:
-        then |= {"standardize": False}  # what "auto" was for columns within −1..1
-    unread = set() if then.get("vat_weight") else set(WITHOUT_EFFECT)
-    if experiment.preset in PRESETS:
-        unread = (unread | NAMES["initialisation"] | GONE) - READ_BY_K_MEANS
-    differ = {name for name in now.keys() | then.keys() if now.get(name) != then.get(name)} - {"feature_types"}
-    if differ - unread:
-        raise SystemExit(f"{experiment.name}: {', '.join(sorted(differ - unread))} changed; compute it again.")
-    return record | {"settings": settings} | scores(evaluation_of(record), recorded_classes(record))
+    now, then = by_name(settings), CONSTANTS | by_name(record["settings"])
+    differ = [name for name in sorted(now.keys() | then.keys()) if (CONSTANTS | now).get(name) != then.get(name)]
+    if differ:
+        raise SystemExit(f"{experiment.name} was made with another {', '.join(differ)}; compute it again.")
+    return record | {"settings": settings}
 
 
 def main(folder: Path) -> None:

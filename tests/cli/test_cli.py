@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import newfound
+from newfound.cli.demo import split_digits
 
 
 def command(*arguments, cwd=None):
@@ -37,18 +39,26 @@ def test_version_and_help():
 
 
 def test_demo_shows_what_newfound_does(tmp_path):
-    result = command("demo", "--out", "images", cwd=tmp_path)
+    result = command("demo", "--out", "digits", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     rows = dict(re.findall(r"^ *(GM-DGM|SSVAE|k-means) +one-to-one +[\d.]+ +[\d.]+ +([\d.]+)", result.stdout, re.M))
     assert float(rows["GM-DGM"]) > float(rows["k-means"]) > float(rows["SSVAE"])
-    written = re.findall(r"^wrote (\S+)", result.stdout, re.M)
-    assert len(written) == 4
-    assert all((tmp_path / path).exists() for path in written)
-    run = newfound.open_run(tmp_path / "images" / "run")
+    assert re.search(r"^wrote digits ", result.stdout, re.M)
+    run = newfound.open_run(tmp_path / "digits")
     assert run.model.is_new_.sum() == 5
+    assert run.audit is not None
     assert "you can trust this" in str(run.answer)
-    assert f"Read this: {Path('images', 'run', 'report.html')}" in result.stdout
-    assert (tmp_path / "images" / "run" / "report.html").stat().st_size < 1_500_000
+    assert f"Read this: {Path('digits', 'report.html')}" in result.stdout
+    assert (tmp_path / "digits" / "report.html").stat().st_size < 1_500_000
+
+
+def test_the_demo_has_the_rows_of_the_readme():
+    digits = split_digits(0)
+    assert np.flatnonzero(digits.kept.is_labelled)[:8].tolist() == [20, 26, 32, 52, 60, 65, 69, 77]
+    assert digits.kept.names[[20, 26, 32, 52]].tolist() == ["0", "4", "3", "2"]
+    assert (len(digits.X), digits.kept.n_labelled, digits.labels.n_labelled) == (1347, 135, 1347)
+    assert digits.truth.names[:4].tolist() == ["2", "0", "4", "9"]
+    assert digits.X.sum() == 26312.8125
 
 
 @pytest.mark.parametrize("module", ["newfound", "newfound.cli.app"])

@@ -1,7 +1,8 @@
 import pytest
-from experiments import queue, targets
 from published import write_sets
 from tiny import TINY
+
+from experiments import queue, targets
 
 
 @pytest.fixture(scope="session")

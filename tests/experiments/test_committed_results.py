@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments import queue, targets
-from experiments.experiment import Experiment
-from experiments.figures import reflected_density
-from experiments.more_tables import all_claims
-from experiments.presets import DEFAULT, PRESETS, VARIANTS
-from experiments.records import read_records
-from experiments.scores import evaluation_of, recorded_classes, scores
-from experiments.tables import N_SEEDS
 from PIL import Image
 from tiny import COMMITTED
 
+from experiments import queue, targets
+from experiments.claims import all_claims
+from experiments.experiment import Experiment
+from experiments.figures import reflected_density
+from experiments.paper_tables import N_SEEDS
+from experiments.presets import DEFAULT, PRESETS, VARIANTS
+from experiments.records import read_records
+from experiments.scores import evaluation_of, recorded_classes, scores
 from newfound.config import Config, Initialisation, Objective, Optimisation
 from newfound.estimator import DeepGenerativeClassifier
 
@@ -146,14 +146,14 @@ def test_a_density_is_one_and_stays_above_zero():
 def test_every_claim_has_a_number_and_a_command_that_computes_it():
     for claim in all_claims():
         words = claim.command.strip("`").split()
-        assert words[:2] == ["newfound", "reproduce"]
-        options = dict(zip(words[3::2], words[4::2], strict=True))
+        assert words[:4] == ["python", "-m", "experiments", "reproduce"]
+        options = dict(zip(words[5::2], words[6::2], strict=True))
         choice = targets.Choice((options["--dataset"],), (options["--model"],), (options["--regime"],))
         preset, seeds = options.get("--preset", "quick"), int(options.get("--seeds", N_SEEDS))
-        computed = targets.experiments_of(targets.names_of(words[2]), preset, seeds, choice)
+        computed = targets.experiments_of(targets.names_of(words[4]), preset, seeds, choice)
         assert {claim.series.experiment(preset, seed) for seed in range(seeds)} <= set(computed)
     page = (COMMITTED / "claims.md").read_text()
-    rows = re.findall(r"^\| .* \| `newfound .*` \| (.*) \| (.*) \| (.*) \|$", page, re.M)
+    rows = re.findall(r"^\| .* \| `python .*` \| (.*) \| (.*) \| (.*) \|$", page, re.M)
     assert 30 < len(rows) <= len(list(all_claims()))
     for number, seeds, minutes in rows:
         assert re.fullmatch(r"\d+\.\d\d" if seeds == "1" else r"\d+\.\d\d ± \d+\.\d\d", number)

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from tiny import TINY
+
 from experiments.baselines import BASELINES
 from experiments.experiment import Experiment, run_experiment
 from experiments.presets import by_name
 from experiments.records import read_arrays, read_records
 from experiments.scores import evaluate_task, evaluation_of, recorded_classes, scores
 from experiments.tasks import Task, make_task
-from tiny import TINY
-
 from newfound.classes import Classes
 from newfound.labels import Labels
 
@@ -103,7 +103,7 @@ def test_newfounds_own_answers_count_all_new_components_together(data, monkeypat
             asked.append("own")
             return np.zeros(len(X), int)
 
-    monkeypatch.setattr("newfound.experiments.experiment.fit_method", lambda *_: Model())
+    monkeypatch.setattr("experiments.experiment.fit_method", lambda *_: Model())
     for preset in ("quick", "default"):
         run_experiment(Experiment(preset, "har", "gmdgm", "semi-unsupervised", 0), {})
     assert asked == ["most probable", "own"]

@@ -1,6 +1,7 @@
 """Presets are changes of names, and a record holds the whole configuration."""
 
 import pytest
+
 from experiments.presets import (
     CONFIG_NAMES,
     OF_THE_TASK,
@@ -13,7 +14,6 @@ from experiments.presets import (
     parse_changes,
     whole_settings,
 )
-
 from newfound.config import Config
 from newfound.estimator import GMDGM
 

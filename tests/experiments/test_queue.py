@@ -1,10 +1,11 @@
 """Many experiments: none is computed twice, none is mixed with others, and Ctrl-C leaves no half result."""
 
 import pytest
+from tiny import TINY
+
 from experiments import queue, targets
 from experiments.experiment import Experiment
 from experiments.records import read_records
-from tiny import TINY
 
 KMEANS = targets.Choice(("har",), ("k-means",), ("semi-supervised",))
 

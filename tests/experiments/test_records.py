@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+
 from experiments.experiment import Experiment
 from experiments.records import (
     arrays_file,

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from experiments import more_tables
+
+from experiments import default_tables
 from experiments.experiment import Experiment, run_experiment
 from experiments.records import Group
 from experiments.tasks import REGIMES, Rows, load_parts, make_task, one_by_seed, regime_named
-
 from newfound.labels import Labels
 
 
@@ -95,5 +95,5 @@ def test_discovery_alone_is_scored_on_its_own_rows(regime, n_true):
 
 def test_a_table_counts_numbers_over_all_cases():
     found = [{"n_new": n, "n_true": 1, "rows_fitted_on": {"all": 90.0}} for n in (1, 0, 3)]
-    row = more_tables._screen_row("one-hidden", "all", [Group([{"found": f} for f in found], 3)])
+    row = default_tables._screen_row("one-hidden", "all", [Group([{"found": f} for f in found], 3)])
     assert row == ["one-hidden", "all", "3", "1", "2", "2", "90.0"]

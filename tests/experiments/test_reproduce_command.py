@@ -1,4 +1,4 @@
-"""`newfound reproduce`, from the command to the table."""
+"""`python -m experiments reproduce`, from the command to the table."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from tiny import COMMITTED
 from typer.testing import CliRunner
 
-from newfound.cli.app import app
+from experiments.__main__ import app
 
 KMEANS = ("--dataset", "har", "--model", "k-means", "--regime", "semi-supervised")
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from experiments.experiment import Experiment
-from experiments.more_tables import BUDGETS, N_DRAWS, suggestion_series
-from experiments.person import is_simulated, named_by_majority
 from small import blobs, quick
 
+from experiments.default_tables import BUDGETS, N_DRAWS, suggestion_series
+from experiments.experiment import Experiment
+from experiments.person import is_simulated, named_by_majority
 from newfound import GMDGM
 
 

@@ -3,10 +3,11 @@
 import re
 
 import pytest
-from experiments import tables, targets
-from experiments.records import Group, Summary, read_records
-from experiments.tables import TABLE_1, TABLE_2, Published, latex, markdown
 from PIL import Image
+
+from experiments import paper_tables, targets
+from experiments.paper_tables import TABLE_1, TABLE_2, Published, latex, markdown
+from experiments.records import Group, Summary, read_records
 
 
 def test_all_is_what_the_paper_has():
@@ -104,7 +105,7 @@ def test_a_group_says_how_many_seeds_are_done():
     ],
 )
 def test_verdicts(ours, paper, expected):
-    assert tables.verdict(ours, paper) == expected
+    assert paper_tables.verdict(ours, paper) == expected
 
 
 def test_tables_as_text():

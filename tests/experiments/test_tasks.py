@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from experiments import demo
+
 from experiments.tasks import (
     HIDDEN_KNOWN,
     Parts,
@@ -13,7 +13,6 @@ from experiments.tasks import (
     split_rows,
     task_of,
 )
-
 from newfound.labels import Labels
 
 
@@ -57,15 +56,6 @@ def test_rows_are_shuffled_as_in_the_recorded_results():
     parts = shuffle_parts(Parts(rows[:6], labels.take(np.arange(6)), rows[6:], labels.take(np.arange(6, 9))), 0)
     assert parts.X.ravel().tolist() == parts.labels.codes.tolist() == [4, 5, 2, 6, 3, 8]
     assert parts.X_test.ravel().tolist() == parts.truth.codes.tolist() == [7, 0, 1]
-
-
-def test_the_demo_has_the_rows_of_the_readme():
-    task = demo.make_task(0)
-    assert np.flatnonzero(task.labels.is_labelled)[:8].tolist() == [20, 26, 32, 52, 60, 65, 69, 77]
-    assert task.labels.names[[20, 26, 32, 52]].tolist() == ["0", "4", "3", "2"]
-    assert (len(task.X), task.labels.n_labelled, task.n_new) == (1347, 135, 5)
-    assert task.truth.names[:4].tolist() == ["2", "0", "4", "9"]
-    assert task.X.sum() == 26312.8125
 
 
 def test_an_unknown_setup_is_refused():

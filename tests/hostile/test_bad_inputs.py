@@ -8,8 +8,8 @@ import pytest
 from all_bad_inputs import ALL, FILES
 from bad_archives import ARCHIVES
 from bad_values import HIDE, KEEP, LABELS, NUMBERS, SETTINGS
-from experiments.named import read_har
 
+from experiments.named import read_har
 from newfound import GMDGM
 from newfound._internal.words import DataError
 from newfound.cli.console import number_or_auto, parse_classes, parse_keep

@@ -1,16 +1,4 @@
-import os
-from pathlib import Path
-
 import pytest
-
-
-@pytest.fixture
-def real_data():
-    """The folder with the publishers' files."""
-    folder = os.environ.get("NEWFOUND_DATA")
-    if not folder:
-        pytest.skip("needs the real data sets: set NEWFOUND_DATA to a folder with mnist/, fashion-mnist/ and har/")
-    return Path(folder)
 
 
 @pytest.fixture

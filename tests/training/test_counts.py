@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from experiments.tasks import paper_setup
 from sklearn.datasets import load_digits
 from small import quick
 
+from experiments.tasks import paper_setup
 from newfound._internal.threads import in_batches
 from newfound.config import Config
 from newfound.estimator import GMDGM

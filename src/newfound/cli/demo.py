@@ -1,20 +1,33 @@
-"""`newfound demo`: half of the classes of handwritten digits carry no label, and are found all the same."""
+"""`newfound demo`: handwritten digits of which half the classes have no label, and how three methods cope."""
 
+import time
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from newfound.cli.console import clear_errors, console_for, keep_compiled_programs, number_or_auto
+from newfound._internal.words import count
+from newfound.cli.console import clear_errors, console_for, keep_compiled_programs, number_or_auto, table_with
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    import numpy as np
+    from rich.table import Table
+
+    from newfound.evaluation import Evaluation
+    from newfound.labels import Labels
+
+METHODS = ("GM-DGM", "SSVAE", "k-means")
+KNOWN, NEW = ("0", "1", "2", "3", "4"), ("5", "6", "7", "8", "9")
+LABELS_KEPT = 0.2  # of each known digit
+IMAGE_SHAPE = (8, 8)
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the images and the run.")] = Path("newfound-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("newfound-demo"),
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds to average over; the images show the first.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds to average over; the run is of the first.")] = 1,
     n_new: Annotated[str, typer.Option(help="New classes for GM-DGM: a number, or auto to find it.")] = "auto",
 ) -> None:
     """Show what newfound does, on handwritten digits of which half the classes have no label.
@@ -24,8 +37,6 @@ def demo(
 
     Example: `newfound demo --out my-demo`
     """
-    from experiments import demo as steps
-
     console = console_for(False)
     console.print(
         "1,347 handwritten digits. Of the digits 0 to 4, one label in five is kept; of 5 to 9, [bold]none[/bold]. "
@@ -34,31 +45,130 @@ def demo(
     )
     keep_compiled_programs()
     with clear_errors():
-        first = steps.make_task(seed)
-        outcomes = _outcomes(console, seed, seeds, number_or_auto("--n-new", n_new))
-        console.print(f"{steps.headline(outcomes['GM-DGM'][0])}; there are five.\n")
-        console.print(steps.results_table(outcomes))
+        from newfound.runs.making import check_out
+
+        asked = number_or_auto("--n-new", n_new)
+        check_out(out, replace=True)
+        outcomes: dict[str, list[Outcome]] = {name: [] for name in METHODS}
+        for i in range(seeds):
+            digits = split_digits(seed + i)
+            for name in METHODS:
+                with console.status(f"Fitting {name}, seed {i + 1} of {seeds} …"):
+                    outcomes[name].append(_fit_and_evaluate(name, digits, seed + i, asked))
+        model = outcomes["GM-DGM"][0].model
+        n_found, (low, high) = count(model.n_new_, "new class", "new classes"), model.n_new_range_
+        console.print(f"GM-DGM found {n_found}{f' ({low} to {high})' if low < high else ''}; there are five.\n")
+        console.print(_results_table(outcomes))
         console.print(
             "one-to-one (Hungarian accuracy): each digit is matched with at most one component. many-to-one (purity): "
             "each component counts as the digit most common in it. known: digits 0 to 4. new: digits 5 to 9. new "
             "classes: how many were found; the baselines are given the number.\n"
         )
-        for picture in steps.draw(first, {name: of[0] for name, of in outcomes.items()}, out):
-            console.print(f"wrote {picture}", markup=False, soft_wrap=True)
         with console.status("Hiding each known class in turn, and writing the report …"):
-            page = steps.write_demo_run(first, outcomes["GM-DGM"][0].model, out / "run")
-    console.print(f"wrote {page.parent}   (a run, as `newfound fit` writes one)", markup=False, soft_wrap=True)
-    console.print(f"\nRead this: {page}", style="bold", markup=False, soft_wrap=True)
+            _write_run(split_digits(seed), model, out)
+    console.print(f"wrote {out}   (a run, as `newfound fit` writes one)", markup=False, soft_wrap=True)
+    console.print(f"\nRead this: {out / 'report.html'}", style="bold", markup=False, soft_wrap=True)
 
 
-def _outcomes(console: "Console", seed: int, n_seeds: int, n_new: int | str) -> dict[str, list[Any]]:
-    """Every method on every seed's task."""
-    from experiments import demo as steps
+class Digits(NamedTuple):
+    """Rows to learn from, with the labels that are kept and with all of them, and rows to test on."""
 
-    outcomes: dict[str, list[Any]] = {name: [] for name in steps.METHODS}
-    for i in range(n_seeds):
-        task = steps.make_task(seed + i)
-        for name in steps.METHODS:
-            with console.status(f"Fitting {name}, seed {i + 1} of {n_seeds} …"):
-                outcomes[name].append(steps.run_method(name, task, seed + i, n_new))
-    return outcomes
+    X: "np.ndarray"
+    kept: "Labels"
+    labels: "Labels"
+    X_test: "np.ndarray"
+    truth: "Labels"
+
+
+def split_digits(seed: int) -> Digits:
+    """A quarter of scikit-learn's digits is for testing; of the others, one label in five of 0 to 4 is kept."""
+    import numpy as np
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    from newfound.labels import Labels, hide_labels
+
+    images, digits = load_digits(return_X_y=True)
+    X, labels = images / 16, Labels.read(digits.astype(str), len(digits))
+    train, test = train_test_split(np.arange(len(X)), test_size=0.25, stratify=labels.codes, random_state=seed)
+    kept = hide_labels(labels.take(train), hide=NEW, keep=LABELS_KEPT, random_state=seed)
+    return Digits(X[train], kept, labels.take(train), X[test], labels.take(test))
+
+
+class Outcome(NamedTuple):
+    """One method, fitted, and evaluated on the test rows."""
+
+    model: Any
+    n_new: str  # classes found, or "given"
+    evaluation: "Evaluation"
+    seconds: float
+
+
+def _fit_and_evaluate(name: str, digits: Digits, seed: int, n_new: Any) -> Outcome:
+    """The baselines are given the true number of new classes."""
+    from sklearn.cluster import KMeans
+
+    from newfound.estimator import GMDGM, SSVAE
+    from newfound.evaluation import evaluate
+    from newfound.fitted import Termination
+
+    own: dict[str, Any] = {"random_state": seed, "image_shape": IMAGE_SHAPE}
+    model: Any = {
+        "GM-DGM": GMDGM(n_new=n_new, **own),
+        "SSVAE": SSVAE(n_new=len(NEW), **own),
+        "k-means": KMeans(len(KNOWN) + len(NEW), n_init=10, random_state=seed),
+    }[name]
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*columns do not vary")  # the blank corners of the digits
+        model = model.fit(digits.X) if name == "k-means" else model.fit(digits.X, digits.kept)
+    seconds = time.perf_counter() - began
+    if getattr(model, "termination_condition_", None) is Termination.INTERRUPTED:
+        raise KeyboardInterrupt
+    classes = range(model.n_clusters) if name == "k-means" else model.classes_
+    evaluation = evaluate(digits.truth.names, model.predict(digits.X_test), KNOWN, classes)
+    is_found = name == "GM-DGM" and n_new == "auto"
+    return Outcome(model, str(model.n_new_) if is_found else "given", evaluation, seconds)
+
+
+def _results_table(outcomes: dict[str, list[Outcome]]) -> "Table":
+    """Accuracy on the test digits, averaged over the seeds of each method."""
+    numbers = ("all", "known", "new", "new classes", "seconds")
+    table = table_with("", "metric", *numbers, right=numbers)
+    table.title, table.title_justify = "Accuracy on test digits, %", "left"
+    for name, of_seeds in outcomes.items():
+        found = ", ".join(sorted({outcome.n_new for outcome in of_seeds}))
+        seconds = f"{fmean(outcome.seconds for outcome in of_seeds):.1f}"
+        for title, metric, *last in ((name, "one-to-one", found, seconds), ("", "many-to-one", "", "")):
+            accuracies = [getattr(outcome.evaluation, metric.replace("-", "_")) for outcome in of_seeds]
+            means = (fmean(getattr(accuracy, rows) for accuracy in accuracies) for rows in ("all", "known", "new"))
+            table.add_row(title, metric, *(f"{100 * mean:.1f}" for mean in means), *last)
+        table.add_section()
+    return table
+
+
+def _write_run(digits: Digits, model: Any, out: Path) -> None:
+    """A run of these rows with its audit and its report."""
+    import numpy as np
+
+    from newfound.report.page import write_report
+    from newfound.runs.derived import Origin, write_audit, write_run
+    from newfound.runs.new_run import audit_of
+    from newfound.runs.run import Run
+    from newfound.tables.dataset import Dataset, pixel_names
+
+    dataset = Dataset(
+        X=digits.X.astype(np.float32),
+        labels=digits.labels,
+        feature_names=pixel_names(IMAGE_SHAPE),
+        row_ids=np.arange(len(digits.X)),
+        kind="images",
+        image_shape=IMAGE_SHAPE,
+        log=[f"{len(digits.X):,} images of 8 × 8 pixels, from scikit-learn; labels of 5 to 9 were hidden on purpose."],
+    )
+
+    def finish(run: Run) -> None:
+        write_audit(run.folder, audit_of(model, dataset, digits.kept.observed()))
+        write_report(run)
+
+    write_run(out, model, dataset, Origin("digits", "newfound demo"), observed=digits.kept, finish=finish)

@@ -1,4 +1,7 @@
-"""Tables as files: the same one as Markdown and as LaTeX."""
+"""The paper's Tables 1 and 2: its published numbers, ours beside them, and whether the two agree.
+
+Every table is written twice, as Markdown and as LaTeX (`write_table`).
+"""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +16,7 @@ ESCAPED = (("%", r"\%"), ("±", r"$\pm$"), ("–", "--"), ("_", r"\_"), ("&", r"
 
 
 def write_table(folder: Path, name: str, caption: str, header: Sequence[str], rows: Rows) -> list[Path]:
-    """Both files."""
+    """The same table as Markdown and as LaTeX."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.md", folder / f"{name}.tex"]
     paths[0].write_text(markdown(caption, header, rows))
@@ -105,7 +108,7 @@ TABLE_2 = _IMAGES | {(dataset, *key): value for dataset in ("har", "har-random-s
 # ---- Tables 1 and 2, with the paper's number in the next column ----
 
 REGIMES = ("unsupervised", "semi-supervised", "semi-unsupervised")
-REGIME_OF_SAME_K = {  # k-means reads no label, so two regimes with as many components are one to it
+REGIME_OF_SAME_K = {  # k-means reads no label, so regimes with the same number of components are the same to it
     "unsupervised": "unsupervised",
     "semi-supervised": "semi-supervised",
     "semi-unsupervised": "unsupervised",
@@ -120,7 +123,7 @@ DATASETS = {
 
 
 def title_of(dataset: str) -> str:
-    """As tables name a data set."""
+    """The name of a data set in tables."""
     source = dataset.removesuffix(FIRST_HALF)
     if sample := SAMPLE.fullmatch(source):
         return f"{title_of(sample[1])}, {int(sample[2]):,} rows"
@@ -128,7 +131,7 @@ def title_of(dataset: str) -> str:
 
 
 def model_title(model: str) -> str:
-    """As the paper names a model."""
+    """The paper's name of a model."""
     from newfound.models.architecture import MODELS
 
     return MODELS[model].title
@@ -235,16 +238,16 @@ def _last_columns(group: Group) -> list[str]:
     ]
 
 
-# ---- A page that says of every published number whether ours agrees with it, is above or below it, and why ----
+# ---- A page that compares every published number with ours: it agrees, is above or below, and why ----
 
-CLOSE = 1.0  # points: as near as one should expect of another implementation
+CLOSE = 1.0  # points: as near as another implementation can be expected to come
 
 _EASIER = "five classes are easier than ten, for which the paper has 97.6; α is not printed, and 100 favours the labels"
 _NO_K = "the paper does not say how many components; more of them are purer"
 _PEOPLE = "test rows are of other people; the paper's figure fits a random split (docs/paper.md)"
 _PRETRAINED = "pretraining begins from clusters of a VAE's z-space; the paper has none"
 
-# Why a number of the preset "quick" is not where the paper's is.
+# Why a number of the preset "quick" differs from the paper's.
 REASONS = {
     ("mnist-0-4", "ssvae", "semi-supervised"): _EASIER,
     ("mnist", "ssvae", "accidental"): _EASIER,
@@ -255,11 +258,7 @@ REASONS = {
     **{(dataset, "gmdgm", "semi-unsupervised"): _PRETRAINED for dataset in ("mnist", "har", "har-random-split")},
     ("fashion-mnist", "gmdgm", "unsupervised"): "200 units and 30 epochs; the paper has 500 and up to 400",
     ("fashion-mnist", "gmdgm", "semi-unsupervised"): _PRETRAINED,
-    (
-        "fashion-mnist",
-        "ssvae",
-        "semi-unsupervised",
-    ): "known classes at 90 % make 45 points alone; the paper is below",
+    ("fashion-mnist", "ssvae", "semi-unsupervised"): "known classes at 90 % make 45 points alone; the paper is below",
 }
 
 
@@ -273,7 +272,7 @@ def verdict(ours: Summary, paper: Published) -> str:
     return "above" if difference > 0 else "below"
 
 
-def write_page(results: Results, folder: Path) -> Path:
+def agreement_page(results: Results, folder: Path) -> Path:
     """Every number of Tables 1 and 2 beside the paper's."""
     rows = []
     for (dataset, regime), paper in TABLE_1.items():

@@ -1,25 +1,38 @@
-"""What newfound's defaults reach on the paper's data and on tables of scikit-learn's, and what each part is worth."""
+"""Tables of newfound's defaults: on the paper's data, on small tables, and with one part left out at a time.
 
-from collections.abc import Iterator, Sequence
+For each table: the series of experiments that it needs, then the function that draws it.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from experiments.experiment import DISCOVERY, RULES, Series
+from experiments.paper_tables import TABLE_2, title_of, write_table
 from experiments.person import NAMED
-from experiments.presets import DEFAULT, PRESETS, VARIANTS, changes_anything
+from experiments.presets import DEFAULT, VARIANTS, changes_anything
 from experiments.records import NONE, Group, Results
 from experiments.scores import NO_RULE
-from experiments.tables import N_SEEDS, TABLE_1, TABLE_2, markdown, model_title, title_of, write_table
-from experiments.tasks import FIRST_HALF, HIDDEN_KNOWN
+from experiments.tasks import HIDDEN_KNOWN
 
 N_CLASSES = {"mnist": 10, "fashion-mnist": 10, "har": 6}
 FEW_LABELS = 10  # labels a class
 ABLATED = ("mnist-10000-rows", "fashion-mnist-10000-rows", "har")
 
 
+def default_series() -> tuple[Series, ...]:
+    """The paper's data, the number of components given."""
+    regimes = (("semi-unsupervised", None), ("unsupervised", None), ("semi-supervised", FEW_LABELS))
+    return tuple(
+        Series(dataset, "gmdgm", regime, labels_per_class=labels, preset=DEFAULT)
+        for dataset in N_CLASSES
+        for regime, labels in regimes
+    )
+
+
 def default_table(results: Results, folder: Path) -> list[Path]:
-    """The estimator as it comes, apart from the number of components."""
+    """The estimator's defaults, apart from the number of components."""
     own = results.of_preset(DEFAULT)
 
     def groups(regime: str, labels: int | None = None) -> list[Group]:
@@ -51,19 +64,27 @@ def _show(groups: list[Group], *path: str) -> list[str]:
     return [group.show(*path) for group in groups]
 
 
+def ablation_series() -> tuple[Series, ...]:
+    """The defaults, and every variant that is another fit on this data."""
+    return tuple(
+        Series(dataset, "gmdgm", HIDDEN_KNOWN, preset=variant)
+        for variant in VARIANTS
+        for dataset in ABLATED
+        if changes_anything(variant, dataset)
+    )
+
+
 def ablation_table(results: Results, folder: Path) -> list[Path]:
     """Every variant on the same tasks, scored by labels that a user has."""
     header = [
         *("", "data", "choices", "all", "known", "hidden", "assigned to known", "non-empty", "validation ELBO"),
         "seconds",
     ]
-    rows = [
-        [variant, title_of(dataset), *_ablation_columns(of_variant.group(dataset, "gmdgm", HIDDEN_KNOWN))]
-        for variant in VARIANTS
-        for of_variant in [results.of_preset(variant)]
-        for dataset in ABLATED
-        if changes_anything(variant, dataset) and of_variant.group(dataset, "gmdgm", HIDDEN_KNOWN).records
-    ]
+    rows = []
+    for variant in VARIANTS:
+        own = results.of_preset(variant)
+        groups = {series.dataset: own.group(*series) for series in ablation_series() if series.preset == variant}
+        rows += [[variant, title_of(d), *_ablation_columns(group)] for d, group in groups.items() if group.records]
     caption = (
         "What each part is worth, by validation on hidden known classes, that is by labels that a user has: of the "
         "known classes some (two of five, or one of three) are hidden on purpose, and a third of all labels is the "
@@ -87,10 +108,9 @@ def _ablation_columns(group: Group) -> list[str]:
     ]
 
 
-# ---- Tables of experiments in which newfound is not told how many new classes there are ----
+# ---- The number of new classes is not given ----
 
 DISCOVERY_SETS = ("digits", "mnist", "fashion-mnist", "har")
-FEW = 10  # labels a class
 SMALL = {"penguins": 3, "iris": 3, "wine": 3, "breast-cancer": 2}  # tables, and their classes
 GIVEN = {"k-means-scaled": "k-means", "gaussian-mixture": "mixture", "tied-mixture": "mixture, tied"}
 SCREENED = {  # and how many classes each has
@@ -108,53 +128,50 @@ RARE = ("mnist-12000-rows", "har")
 NOVEL = {"mnist": ("91.4 ± 4.2", "61.1"), "har": ("99.0 ± 0.2", "77.0")}  # TabularNCD and k-means, as printed there
 
 
-def main_series() -> list[Series]:
+def main_series() -> tuple[Series, ...]:
     """Half of the classes hidden, with many labels and with few, and one hidden."""
-    regimes = (("half-hidden", None), ("half-hidden", FEW), ("one-hidden", None))
-    return [
+    regimes = (("half-hidden", None), ("half-hidden", FEW_LABELS), ("one-hidden", None))
+    return tuple(
         Series(dataset, "gmdgm", regime, labels_per_class=few, preset=DEFAULT)
         for regime, few in regimes
         for dataset in DISCOVERY_SETS
-    ]
+    )
 
 
-def small_series() -> list[Series]:
+def small_series() -> tuple[Series, ...]:
     """Every class of every small table hidden in turn; the baselines are given the number."""
-    return [
+    return tuple(
         Series(dataset, method, f"class-{k}-hidden", preset=DEFAULT)
         for dataset, n_classes in SMALL.items()
         for k in range(n_classes)
         for method in ("gmdgm", *GIVEN)
-    ]
+    )
 
 
-def screen_series() -> list[Series]:
+def screen_series() -> tuple[Series, ...]:
     """Discovery alone, where nothing is hidden and where one class is."""
-    return [
+    return tuple(
         Series(dataset, DISCOVERY, regime, preset=DEFAULT)
         for regime in ("none-hidden", "one-hidden")
         for dataset in SCREENED
-    ]
+    )
 
 
-def other_series() -> list[Series]:
+def other_series() -> tuple[Series, ...]:
     """Classes hidden in other ways."""
-    return [
+    return (
         *(Series(dataset, "gmdgm", "odd-hidden", preset=DEFAULT) for dataset in DISCOVERY_SETS),
         *(Series(dataset, "gmdgm", regime, preset=DEFAULT) for regime in ("rare-10", "rare-50") for dataset in RARE),
         *(Series("har", "gmdgm", regime, preset=DEFAULT) for regime in ("three-people", "three-people-half-hidden")),
-    ]
+    )
 
 
-def novel_series() -> list[Series]:
+def novel_series() -> tuple[Series, ...]:
     """TabularNCD's protocol, with the number given and not."""
     given = {"mnist": 10, "har": 6}
-    return [
+    return tuple(
         Series(dataset, "gmdgm", "novel-only", n, preset=DEFAULT) for dataset in NOVEL for n in (given[dataset], None)
-    ]
-
-
-# ---- what the tables say ---------------------------------------------------------------------------------------------
+    )
 
 
 def numbers(group: Group) -> str:
@@ -194,7 +211,7 @@ def discovery_table(results: Results, folder: Path) -> list[Path]:
     own = results.of_preset(DEFAULT)
     titles = {
         ("half-hidden", None): "half hidden",
-        ("half-hidden", FEW): f"half hidden, {FEW} labels a class",
+        ("half-hidden", FEW_LABELS): f"half hidden, {FEW_LABELS} labels a class",
         ("one-hidden", None): "one hidden",
     }
     rows = [
@@ -291,19 +308,19 @@ def novel_table(results: Results, folder: Path) -> list[Path]:
     return write_table(folder / DEFAULT, "novel-only", caption, header, rows)
 
 
-# ---- Rules for the new classes of tables: how well a short sentence of conditions says which rows a class holds ----
+# ---- Rules for new classes: how well a short sentence of conditions describes which rows a class holds ----
 
 TABLES = {"penguins": 3, "iris": 3, "wine": 3, "breast-cancer": 2, "har-3000-rows": 6}  # and their classes
 RULE_SEEDS = 2
 
 
-def rule_series() -> list[Series]:
+def rule_series() -> tuple[Series, ...]:
     """Every class of every table hidden in turn; discovery alone, and rules for what it finds."""
-    return [
+    return tuple(
         Series(dataset, RULES, f"class-{k}-hidden", preset=DEFAULT)
         for dataset, n_classes in TABLES.items()
         for k in range(n_classes)
-    ]
+    )
 
 
 def rule_table(results: Results, folder: Path) -> list[Path]:
@@ -338,7 +355,7 @@ def _median(rules: list[dict[str, Any]]) -> str:
     return f"{median(rule['fidelity'] for rule in rules):.3f}" if rules else NONE
 
 
-# ---- What suggestions are worth: accuracy after labelling suggested rows, beside as many picked at random ----
+# ---- Accuracy after labelling suggested rows, beside as many picked at random ----
 
 SUGGESTION_SETS = ("digits", "har-3000-rows", "mnist-6000-rows")
 BUDGETS = (20, 50, 100)
@@ -347,10 +364,12 @@ N_DRAWS = 3  # of random rows, for each seed: what luck alone gives differs by a
 METRICS = {"accuracy by name": ("acc_by_name",), "one-to-one, all": ("acc_one_to_one", "all")}
 
 
-def suggestion_series() -> list[Series]:
+def suggestion_series() -> tuple[Series, ...]:
     """Of each data set: names alone, then labels of rows that were suggested and of rows picked at random."""
     methods = [NAMED, *(method for n in BUDGETS for method in (f"suggested-{n}", *_draws(n)))]
-    return [Series(dataset, method, "half-hidden", preset=DEFAULT) for dataset in SUGGESTION_SETS for method in methods]
+    return tuple(
+        Series(dataset, method, "half-hidden", preset=DEFAULT) for dataset in SUGGESTION_SETS for method in methods
+    )
 
 
 def _draws(n: int) -> list[str]:
@@ -381,90 +400,3 @@ def _suggestion_row(dataset: str, metric: str, n: int, groups: dict[str, Group])
     suggested, random = (group.summary(*path) for group in shown[1:])
     wins = NONE if suggested is None or random is None else ("yes" if suggested.mean > random.mean else "no")
     return [title_of(dataset), metric, str(n), *(group.show(*path) for group in shown), wins]
-
-
-# ---- One page with one table: what is claimed, the command that computes it, the number, and the minutes it takes ----
-
-SEMI = "semi-unsupervised"
-MANY, ONE, OWN = "many-to-one (purity)", "one-to-one (Hungarian)", "known classes in the component of their own"
-
-
-class Claim(NamedTuple):
-    """A number of the records, in words."""
-
-    text: str
-    target: str
-    series: Series
-    path: tuple[str, ...]
-
-    @property
-    def command(self) -> str:
-        source = self.series.dataset.removesuffix(FIRST_HALF)
-        chosen = f"--dataset {source} --model {self.series.model} --regime {self.series.regime}"
-        preset = f" --preset {self.series.preset} --seeds 1" if self.series.preset == "paper" else ""
-        return f"`newfound reproduce {self.target} {chosen}{preset}`"
-
-
-def all_claims() -> Iterator[Claim]:
-    """Of the defaults, given a number and not, and of the paper's tables."""
-    for dataset in N_CLASSES:
-        yield from _of_defaults(dataset)
-    for series in main_series():
-        labels = "" if series.labels_per_class is None else f", {series.labels_per_class} labels a class"
-        text = f"{title_of(series.dataset)}, {series.regime}{labels}, number not given: {ONE}"
-        yield Claim(text, "discovery", series, ("acc_one_to_one", "all"))
-    for (dataset, regime), paper in TABLE_1.items():
-        text = f"Table 1, SSVAE, {title_of(dataset)}, {regime}: {OWN} (paper: {paper})"
-        yield Claim(text, "table-1", Series(dataset, "ssvae", regime, preset="quick"), ("acc_own_component",))
-    for (dataset, model, regime), paper in TABLE_2.items():
-        text = f"Table 2, {model_title(model)}, {title_of(dataset)}, {regime}: {MANY} (paper: {paper})"
-        yield Claim(text, "table-2", Series(dataset, model, regime, preset="quick"), ("acc_many_to_one",))
-    text = f"Table 2, GM-DGM, {title_of('har')}, {SEMI}, the paper's settings as printed: {MANY}"
-    yield Claim(text, "table-2", Series("har", "gmdgm", SEMI, preset="paper"), ("acc_many_to_one",))
-
-
-def _of_defaults(dataset: str) -> Iterator[Claim]:
-    paper, hidden = TABLE_2[dataset, "gmdgm", SEMI], "half the classes hidden"
-    for text, regime, n_components, labels, path in (
-        (f"{hidden}, 40 new components: {MANY} (paper: {paper})", SEMI, None, None, ("acc_many_to_one",)),
-        (f"{hidden}, 40 new components: {OWN}", SEMI, None, None, ("acc_own_component",)),
-        (f"no labels: {MANY}", "unsupervised", None, None, ("acc_many_to_one",)),
-        (f"{FEW_LABELS} labels of every class: accuracy", "semi-supervised", None, FEW_LABELS, ("acc_own_component",)),
-    ):
-        series = Series(dataset, "gmdgm", regime, n_components, labels, DEFAULT)
-        yield Claim(f"{title_of(dataset)}, {text}", "default", series, path)
-
-
-def write_page(results: Results, folder: Path) -> list[Path]:
-    """The page, from the records of all presets, whatever preset `results` is of."""
-    of_preset = {preset: Results(results.folder, preset, N_SEEDS) for preset in (DEFAULT, *PRESETS)}
-    rows = []
-    for claim in all_claims():
-        group = of_preset[claim.series.preset or DEFAULT].group(*claim.series)
-        if group.records:  # nothing is claimed of what is not done
-            rows.append(
-                [claim.text, claim.command, _number(group, claim.path), str(len(group.records)), _minutes(group)]
-            )
-    caption = (
-        "# What newfound claims\n\n"
-        "Accuracy in % on the test rows, mean ± SD over so many seeds, as recorded. "
-        "Minutes: what the recorded fits of this number took together, on one core at most; a command may compute "
-        "other numbers of the same data too. The commands read what is done from `results/`; with `--out elsewhere` "
-        "they compute it again. This page is written by `newfound reproduce claims`."
-    )
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "claims.md"
-    path.write_text(markdown(caption, ["claim", "command", "number", "seeds", "minutes"], rows))
-    return [path]
-
-
-def _number(group: Group, path: tuple[str, ...]) -> str:
-    summary = group.summary(*path)
-    if summary is None:
-        return NONE
-    return f"{summary.mean:.2f} ± {summary.sd:.2f}" if summary.n > 1 else f"{summary.mean:.2f}"
-
-
-def _minutes(group: Group) -> str:
-    seconds = group.values("seconds")
-    return f"{sum(seconds) / 60:.1f}" if seconds else NONE

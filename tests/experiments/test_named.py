@@ -1,13 +1,19 @@
-"""Published data sets by name: the real files, and a real server to download from."""
+"""Published data sets by name: the real files, a real server to download from, and bad archives."""
 
 import gzip
+import io
+import os
 import threading
+import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import platformdirs
 import pytest
+from published import har_zip, idx, write_sets
+
 from experiments import named
 from experiments.named import (
     NAMED,
@@ -18,12 +24,10 @@ from experiments.named import (
     fetch_named,
     find_named,
     load_named,
+    read_har,
 )
-from published import idx, write_sets
-
 from newfound._internal.words import DataError
-from newfound.tables.images import read_idx_images
-from newfound.tables.read import read_dataset
+from newfound.tables.dataset import align
 
 NAMES = (
     "train-images-idx3-ubyte.gz",
@@ -31,6 +35,15 @@ NAMES = (
     "t10k-images-idx3-ubyte.gz",
     "t10k-labels-idx1-ubyte.gz",
 )
+
+
+@pytest.fixture
+def real_data():
+    """The folder with the publishers' files."""
+    folder = os.environ.get("NEWFOUND_DATA")
+    if not folder:
+        pytest.skip("needs the real data sets: set NEWFOUND_DATA to a folder with mnist/, fashion-mnist/ and har/")
+    return Path(folder)
 
 
 # ---- the real files ----------------------------------------------------------------------------------------------
@@ -86,33 +99,19 @@ def test_the_checksums_are_those_of_the_real_files(real_data):
             file.check(real_data / name / file.name)
 
 
-def test_a_part_is_named_after_a_colon(real_data):
-    test = read_dataset("mnist:test")
-    assert len(test) == 10_000
-    again = read_dataset("mnist:test", schema=read_dataset("fashion-mnist:test").schema)
-    assert again.labels.classes.tolist() == [*named.GARMENTS, *named.DIGITS]
-    np.testing.assert_array_equal(again.labels.names, test.labels.names)
-
-
 def test_published_data_sets_keep_the_publishers_order_of_classes(tmp_path, monkeypatch):
     write_sets(tmp_path)
     monkeypatch.setenv("NEWFOUND_DATA", str(tmp_path))
-    assert read_dataset("mnist").labels.classes.tolist() == named.DIGITS
-    assert read_dataset("fashion-mnist:test").labels.classes.tolist() == named.GARMENTS  # not in order of letters
+    mnist, fashion = load_named("mnist").train, load_named("fashion-mnist").test
+    assert mnist.labels.classes.tolist() == named.DIGITS
+    assert fashion.labels.classes.tolist() == named.GARMENTS  # not in order of letters
+    aligned = align(mnist, fashion.schema)
+    assert aligned.labels.classes.tolist() == [*named.GARMENTS, *named.DIGITS]
+    np.testing.assert_array_equal(aligned.labels.names, mnist.labels.names)
     har = load_named("har")
     assert [part.labels.classes.tolist() for part in har] == [[f"ACTIVITY_{i}" for i in range(6)]] * 2
     assert har.train.log[1].startswith("300 labelled rows with 6 classes ('ACTIVITY_0', ")
     assert har.train.log[1].endswith(" from column 'activity'; 0 unlabelled rows.")
-
-
-def test_idx_labels_out_of_range_are_refused(tmp_path):
-    (tmp_path / "images").write_bytes(idx((3, 2, 2)))
-    (tmp_path / "labels").write_bytes(idx((3,), bytes([0, 7, 1])))
-    with pytest.raises(DataError, match="'labels' holds the label 7, but there are 2 classes"):
-        read_idx_images(tmp_path / "images", tmp_path / "labels", ["a", "b"])
-    (tmp_path / "labels").write_bytes(idx((2,)))
-    with pytest.raises(DataError, match=r"one for each of the 3 rows, got an array of shape \(2,\)"):
-        read_idx_images(tmp_path / "images", tmp_path / "labels", ["a", "b"])
 
 
 @pytest.mark.parametrize("value", ["", None])
@@ -288,3 +287,66 @@ def test_nothing_found_and_no_network(tiny, monkeypatch):
 def test_an_unknown_data_set():
     with pytest.raises(DataError, match="no data set 'minst' in newfound's list. Did you mean 'mnist'"):
         load_named("minst")
+
+
+# ---- HAR's archive: one clear message for every bad one, and nothing is written outside its folder ----
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content):
+        path = tmp_path / "har.zip"
+        path.write_bytes(content)
+        return path
+
+    return write_file
+
+
+def nested(content):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("UCI HAR Dataset.names", "about")
+        archive.writestr("UCI HAR Dataset.zip", content)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("pack", [bytes, nested])
+def test_har_as_it_is_and_inside_another_zip(write, pack):
+    train, test = read_har(write(pack(har_zip())))
+    np.testing.assert_array_equal(train.X, np.array([[0.1, 2, 3], [4, 5, 6]], np.float32))
+    assert train.feature_names == ["mean", "energy", "energy #2"]
+    assert train.labels.names.tolist() == ["LAYING", "WALKING"]
+    assert train.groups.tolist() == [7, 8]
+    assert test.labels.names.tolist() == ["WALKING"]
+
+
+@pytest.mark.parametrize("pack", [bytes, nested])
+@pytest.mark.parametrize("name", ["../../outside.txt", "/etc/outside.txt", "C:\\outside.txt", "..\\outside.txt"])
+def test_a_zip_with_a_path_outside_its_folder(write, tmp_path, pack, name):
+    path = write(pack(har_zip({name: "boo"})))
+    with pytest.raises(
+        DataError, match=r"holds a file with a path outside its folder, .*outside.txt'. Do not unpack it"
+    ):
+        read_har(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["har.zip"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"train/X_train.txt": None}, "is not the HAR archive: it has no train/X_train.txt"),
+        ({"train/y_train.txt": "1\n"}, "has 2 rows of features, 1 label and 2 subjects, which should be equal"),
+        ({"train/X_train.txt": "1 2 3 4\n"}, "has 4 numbers, which do not fill rows of 3"),
+        ({"train/X_train.txt": "1 2 word\n4 5 6"}, "train/X_train.txt"),
+        ({"train/y_train.txt": "1\n3\n"}, "has the label 3, which activity_labels.txt lacks"),
+    ],
+)
+def test_har_archives_that_do_not_add_up(write, changes, message):
+    with pytest.raises(DataError, match=message):
+        read_har(write(har_zip(changes)))
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip", har_zip()[:-30]])
+def test_a_zip_cut_short(write, content):
+    with pytest.raises(DataError, match="'har.zip' is not a complete zip file .* Download it again"):
+        read_har(write(content))
