@@ -137,7 +137,7 @@ def _names() -> frozenset[str]:
 
 
 def _check(changes: Changes) -> None:
-    from newfound.fit import RULES
+    from newfound.estimator import PARAMETER_RULES
 
     Config().replace(**{name: value for name, value in changes.items() if name in CONFIG_NAMES})
-    check_parameters(changes, {name: rules for name, rules in RULES.items() if name in changes})
+    check_parameters(changes, {name: rules for name, rules in PARAMETER_RULES.items() if name in changes})

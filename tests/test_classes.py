@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newfound.classes import AS_USUAL, Classes, Decision, new_names
+from newfound.classes import DEFAULT_DECISION, Classes, Decision, new_names
 
 ONE_EACH = Classes.one_component_each(np.array(["a", "b"]), 2)
 TWO_IN_ONE = Classes(np.array(["a", "b", "new-1"]), np.array([False, False, True]), np.array([0, 1, 2, 2]))
@@ -27,7 +27,7 @@ def test_laws_of_an_answer(rows):
         of_class = classes.component_class == answer.position[:, None]
         assert (q[np.arange(len(q)), answer.component] >= np.where(of_class, q, 0).max(axis=1)).all()  # the best
         np.testing.assert_allclose(answer.p_new, q[:, 2:].sum(axis=1))
-        is_new = classes.is_called_new(q)
+        is_new = q[:, 2:].sum(axis=1) > q[:, :2].max(axis=1)
         np.testing.assert_array_equal(classes.is_new[answer.position], is_new)
     merged = TWO_IN_ONE.answer(q)
     np.testing.assert_array_equal(np.minimum(ONE_EACH.answer(q).position, 2), merged.position)  # a merge moves no other
@@ -42,7 +42,7 @@ def test_laws_of_a_decision(rows, abstain, threshold):
     q = np.array(rows) / np.sum(rows, axis=1, keepdims=True)
     for classes in (ONE_EACH, TWO_IN_ONE):
         usual = classes.named(classes.answer(q))
-        for decision in (AS_USUAL, Decision(known_only=True), Decision(new_threshold=threshold)):
+        for decision in (DEFAULT_DECISION, Decision(known_only=True), Decision(new_threshold=threshold)):
             full, cautious = classes.answer(q, decision), classes.answer(q, decision._replace(abstain=abstain))
             given = full.probability >= abstain
             np.testing.assert_array_equal(classes.named(cautious), np.where(given, classes.named(full), ""))

@@ -1,4 +1,8 @@
-"""Classes: what a person names. Which components of the mixture belong to which class, and what a row's answer is."""
+"""`Classes`: which components of the mixture belong to which class, and the answer for each row.
+
+A fit decides which component a row belongs to. Acts of a person (`acts`) change only which class a component belongs
+to, and its name.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,14 +18,14 @@ PROBABILITY: tuple[Rule, ...] = (Number(0, 1), OneOf((None,)))
 
 
 class Decision(NamedTuple):
-    """How probabilities become an answer. Nothing is fitted again for another one."""
+    """How probabilities become an answer. Another decision needs no other fit."""
 
-    abstain: float | None = None  # a row whose class is less probable gets no answer
-    known_only: bool = False  # the best known class, whatever P(new) is
-    new_threshold: float | None = None  # a row is new where P(new) is above; None: above that of every known class
+    abstain: float | None = None  # rows whose class is less probable get no answer
+    known_only: bool = False  # always the best known class
+    new_threshold: float | None = None  # rows are new if P(new) is above; None: above that of every known class
 
     def check(self, classes: "Classes") -> None:
-        """Refuse what cannot be decided so."""
+        """Refuse options that contradict each other or the classes."""
         rules = {"abstain": PROBABILITY, "known_only": (OneOf((True, False)),), "new_threshold": PROBABILITY}
         check_parameters(self._asdict(), rules)
         if self.known_only and classes.n_known == 0:
@@ -36,33 +40,29 @@ class Decision(NamedTuple):
             )
 
 
-AS_USUAL = Decision()
+DEFAULT_DECISION = Decision()
 
 
 class Answer(NamedTuple):
-    """What is said of each row."""
+    """The answer for each row."""
 
     position: np.ndarray  # of its class in `Classes.names`
     probability: np.ndarray  # of that class
     p_new: np.ndarray  # of all new classes together
     component: np.ndarray  # the most probable one of that class
-    is_given: np.ndarray  # False where the class is less probable than was asked for
+    is_given: np.ndarray  # False if the class is less probable than `abstain`
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The known classes, then the new ones, and the class of every component.
-
-    A fit decides which component a row belongs to. Acts of a person (`acts`) change only which class a component
-    belongs to, and what that is called. Fields that are left out are as after a fit.
-    """
+    """The known classes, then the new ones, and the class of every component. Fields left out are as after a fit."""
 
     names: np.ndarray
-    is_new: np.ndarray  # one flag a class
-    component_class: np.ndarray  # for each component, the position of its class; NO_CLASS where that was discarded
+    is_new: np.ndarray  # for each class
+    component_class: np.ndarray  # for each component, the position of its class; NO_CLASS if that was discarded
     ids: np.ndarray = None  # type: ignore[assignment]  # of the classes: never changed, never reused
     is_named: np.ndarray = None  # type: ignore[assignment]  # whether a person gave the class its name
-    component_is_new: np.ndarray = None  # type: ignore[assignment]  # on which side the fit found it
+    component_is_new: np.ndarray = None  # type: ignore[assignment]  # whether the fit found it new
     next_new: int = None  # type: ignore[assignment]  # the number of the next id
 
     def __post_init__(self) -> None:
@@ -78,12 +78,12 @@ class Classes:
 
     @classmethod
     def one_component_each(cls, known: np.ndarray, n_new: int) -> "Classes":
-        """Every known class has one component, and so has each of `n_new` new ones."""
+        """One component for each known class and for each of `n_new` new ones."""
         return cls.of_fragments(known, np.arange(n_new))
 
     @classmethod
     def of_fragments(cls, known: np.ndarray, group: np.ndarray) -> "Classes":
-        """Every known class has one component; then there is one for each fragment, of the new class `group` names."""
+        """One component for each known class, then one for each fragment, of the new class in `group`."""
         n_known, n_new = len(known), int(group.max(initial=-1)) + 1
         names = np.array([*known, *new_names(known, n_new)]) if n_new else known
         if n_new and known.dtype.kind == "b":
@@ -113,12 +113,12 @@ class Classes:
 
     @cached_property
     def is_kept(self) -> np.ndarray:
-        """Flags of the components that belong to a class."""
+        """For each component, whether it belongs to a class."""
         return self.component_class != NO_CLASS
 
     @cached_property
     def is_of_new_class(self) -> np.ndarray:
-        """Flags of the components of classes that are new as things stand."""
+        """For each component, whether its class is new now."""
         return self.is_kept & np.append(self.is_new, False)[self.component_class]
 
     @property
@@ -135,7 +135,7 @@ class Classes:
         return np.flatnonzero(self.component_class == position)
 
     def position(self, name: Any) -> int:
-        """Where a class stands in the list, by its name or its id."""
+        """The position of a class, from its name or its id."""
         found = [*np.flatnonzero(self.names == name), *np.flatnonzero(self.ids == name)]
         if len(found) == 0:
             some = ", ".join(repr(c) for c in self.names.tolist()[:10]) + ", …" * (len(self) > 10)
@@ -143,13 +143,13 @@ class Classes:
         return int(found[0])
 
     def called_now(self, labels: np.ndarray) -> np.ndarray:
-        """Labels as text, by the names that known classes have now; others stay as they are."""
+        """Labels as text, by the present names of known classes; other labels do not change."""
         known = zip(self.ids[~self.is_new], self.known, strict=True)
         now = {str(i): str(name) for i, name in known if str(i) != str(name)}
         return np.array([now.get(label, label) for label in labels.tolist()], dtype=str) if now else labels
 
     def remaining(self, of_components: np.ndarray) -> np.ndarray:
-        """Without what was discarded: the probabilities of the other components, normed again."""
+        """The probabilities of components, normalised without the discarded ones."""
         if self.is_kept.all():
             return of_components
         kept = np.where(self.is_kept, of_components, 0.0)
@@ -158,9 +158,9 @@ class Classes:
         return np.divide(kept, total, out=alike, where=total > 0)
 
     def probabilities(self, of_components: np.ndarray) -> np.ndarray:
-        """The probability of each class: that of its components together.
+        """The probability of each class: the sum over its components.
 
-        Each class is summed for itself, so that no other one changes it in the last digit.
+        Each class is summed separately, so that no other class changes its last digit.
         """
         return self._together(self.remaining(of_components))
 
@@ -178,29 +178,26 @@ class Classes:
 
     @cached_property
     def _sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """The components that were found known and those that were found new, as far as they are kept."""
+        """The components that were found known and those that were found new, without discarded ones."""
         is_new = self.component_is_new
         return np.flatnonzero(self.is_kept & ~is_new), np.flatnonzero(self.is_kept & is_new)
 
-    def is_called_new(self, of_components: np.ndarray) -> np.ndarray:
-        """Whether each row is new: where all components found new are together more probable than every known one.
-
-        What is new may be spread over several classes, none of which could hold its own against a known class alone.
-        This is of the fit, and no act changes it: else a merge into a known class would move rows of other classes.
-        """
-        return self._is_on_new_side(self.remaining(of_components))
-
     def _is_on_new_side(self, q: np.ndarray) -> np.ndarray:
+        """Whether each row is new: all components found new together are more probable than every known one.
+
+        A new group may be spread over several classes, each less probable than a known class. The sides are those of
+        the fit and no act changes them; otherwise a merge into a known class would move rows of other classes.
+        """
         known, new = self._sides
         if len(known) == 0 or len(new) == 0:
             return np.full(len(q), len(new) > 0)
         return q.take(new, axis=1).sum(axis=1) > q.take(known, axis=1).max(axis=1)
 
-    def answer(self, of_components: np.ndarray, decision: Decision = AS_USUAL) -> Answer:
-        """From the probabilities of the components to what is said of each row.
+    def answer(self, of_components: np.ndarray, decision: Decision = DEFAULT_DECISION) -> Answer:
+        """The answer for each row, from the probabilities of components.
 
-        A row's class is that of its most probable component, among those found known or among those found new: so it
-        stays what it is when other classes are merged.
+        The class of a row is that of its most probable component, among those found known or among those found new. So
+        it does not change when other classes are merged.
         """
         q = self.remaining(of_components)
         is_on_side = (self._is_on_new_side(q)[:, None] == self.component_is_new) & self.is_kept
@@ -212,7 +209,7 @@ class Classes:
         return Answer(position, probability, p_new, component, probability >= (decision.abstain or 0.0))
 
     def _decided(self, q: np.ndarray, component: np.ndarray, p_new: np.ndarray, decision: Decision) -> np.ndarray:
-        """Where a known or a new class is asked for and the row's is not one, its best component among those."""
+        """The component of each row; its best known or new one where the decision asks for that."""
         if not decision.known_only and decision.new_threshold is None:
             return component
         wants_new = np.zeros(len(q), bool) if decision.known_only else p_new > decision.new_threshold
@@ -221,18 +218,18 @@ class Classes:
         return np.where(moves, np.where(is_wanted, q, -1.0).argmax(axis=1), component)
 
     def named(self, answer: Answer) -> np.ndarray:
-        """The class of each row by its name; where no answer is given, what means unlabelled: −1, "" or None."""
+        """The name of each row's class; −1, "" or None, which mean unlabelled, where no answer is given."""
         return self.names_at(answer.position, answer.is_given)
 
     def names_at(self, position: np.ndarray, is_given: np.ndarray) -> np.ndarray:
-        """Names of classes by their positions, and what means unlabelled where none is to be given."""
+        """Names of classes by their positions; −1, "" or None where `is_given` is False."""
         if is_given.all():
             return self.names[position]
         return Labels(self.names, np.where(is_given, position, UNLABELLED)).values
 
 
 def answer_columns(classes: Classes, answer: Answer, prefix: str = "newfound_") -> dict[str, np.ndarray]:
-    """What is said of each row, as columns to stand beside a user's own."""
+    """The answer for each row as columns of a user's table."""
     columns = {
         "class": classes.named(answer),
         "probability": answer.probability,
@@ -243,7 +240,7 @@ def answer_columns(classes: Classes, answer: Answer, prefix: str = "newfound_") 
 
 
 def new_names(known: np.ndarray, n_new: int) -> list[Any]:
-    """Names for new classes: the next integers, or "new-1", "new-2", … as far as they are not taken."""
+    """Names for new classes: the next integers, or "new-1", "new-2", … without those that are taken."""
     if len(known) == 0 or known.dtype.kind == "i":
         first = int(known.max()) + 1 if len(known) else 0
         return list(range(first, first + n_new))
@@ -253,7 +250,7 @@ def new_names(known: np.ndarray, n_new: int) -> list[Any]:
 
 
 def _next_number(ids: np.ndarray) -> int:
-    """One more than the largest number of an id; the ids of new classes are numbers, or "new-1", "new-2", …."""
+    """One more than the largest number among ids, which are numbers or "new-1", "new-2", …."""
     if ids.dtype.kind == "i":
         return int(ids.max(initial=-1)) + 1
     numbers = (str(i).removeprefix("new-") for i in ids.tolist() if str(i).startswith("new-"))

@@ -1,4 +1,8 @@
-"""The Python door: scikit-learn estimators over the one path from X and y to classes. No mathematics here."""
+"""The estimators `GMDGM` and `SSVAE`, with the interface of scikit-learn, and `load`.
+
+They read and check what a user gives; `fit` has the steps of a fit, `predictor` the answers, `acts` and `labelling`
+what a person decides afterwards. There is no mathematics here.
+"""
 
 import copy
 import warnings
@@ -9,246 +13,53 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
 from newfound._internal.frames import readable
 from newfound._internal.threads import refuse_fork
 from newfound._internal.words import and_list
 from newfound.acts import ACTS
-from newfound.config import Config, Number, OneOf, check_parameters, made_with
+from newfound.config import Config, Number, OneOf, Rule, Several, check_parameters, made_with
 from newfound.discovery.rows import Rows
-from newfound.fitted import Fitted
-from newfound.labelling.changes import Changes, HeldOut, Named, compare
-from newfound.labelling.given import ToLearn, called_now, labels_to_learn
-from newfound.labelling.lineage import Lineage
+from newfound.labelling.changes import Changes, HeldOut, RowClasses, compare
+from newfound.labelling.given import labels_to_learn, new_class_names, with_current_names
+from newfound.labelling.lineage import ClassMapping
 from newfound.labelling.suggest import Suggestions, suggest_rows
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import in_numpy
 from newfound.models.architecture import MODELS
-from newfound.predictor import Predictor, PredictsRows, check_fitted
+from newfound.predictor import Predictor, check_fitted, may_be_lazy
 from newfound.preprocessing import checks
 from newfound.saved import load_fitted, save_fitted
 
-# ---- Acts as methods of an estimator: each gives a new fitted one, and leaves this one as it is ----
+LIKELIHOOD_CHOICES = ("auto", *in_numpy.FEATURE_TYPES)
 
-
-class ClassActs:
-    """What a person may decide about the classes of a fitted model. A class is given by its name or its id."""
-
-    fitted_: Fitted
-
-    def rename(self, names: Mapping[Any, Any]) -> Self:
-        """The same model with other names for some classes: `model.rename({"new-1": "chinstrap"})`."""
-        return self._after("rename", names=names)
-
-    def merge(self, classes: Sequence[Any], into: Any = None) -> Self:
-        """The same model with several classes as one: `model.merge(["new-3"], into="login")`.
-
-        All rows of other classes keep their class and its probability. The one class has the id and name of `into`,
-        else of a known one, else of one that a person named, else of the largest; the ids of the others retire.
-        """
-        return self._after("merge", classes=classes, into=into)
-
-    def split(self, class_name: Any) -> Self:
-        """The same model with one class as two, where the class tree parts it: the larger part keeps id and name.
-
-        What was merged into a known class is taken out of it again.
-        """
-        return self._after("split", class_name=class_name)
-
-    def cut(self, n_new: int) -> Self:
-        """The same model with another number of new classes, without a second fit: finer, or joined to fewer.
-
-        `tree_` holds the components of new classes and in which order they join. A class of the same components as
-        before keeps id and name. Discarded classes, and what was merged into known ones, stay as they are.
-        """
-        return self._after("cut", n_new=n_new)
-
-    def discard(self, class_name: Any) -> Self:
-        """The same model without one of its new classes: each of its rows takes the best class that remains.
-
-        Probabilities are those given that a row is not of the discarded class; rows fitted on that belonged to it are
-        not sure (`is_sure_`).
-        """
-        return self._after("discard", class_name=class_name)
-
-    def _after(self, act: str, **arguments: Any) -> Self:
-        check_fitted(self)
-        other = copy.copy(self)
-        other.fitted_ = ACTS[act].apply(self.fitted_, **arguments)
-        return other
-
-
-# ---- The loop of labelling as methods of an estimator ----
-# Which rows to label next, and a fit that takes the labels in.
-
-
-class LabellingLoop:
-    """Suggest rows, let a person label some, refit."""
-
-    fitted_: Fitted
-    changes_: Changes  # of a refit: what is different from the model before
-
-    def suggest(self, X: Any, n: int = 50, y: Any = None) -> Suggestions:
-        """The n rows that would tell most if they were labelled, the most telling first.
-
-        X are the rows that were fitted on. Those that carried a label then, or carry one in y now, are left out. Of
-        each suggestion: the number of its row, its class with its probability, and why it would tell much.
-        """
-        check_fitted(self)
-        check_parameters({"n": n}, {"n": (Number(1, whole=True),)})
-        fitted = self.fitted_
-        latent = self.transform(X)  # type: ignore[attr-defined]
-        _check_rows(fitted, len(latent))
-        is_open = ~(fitted.row_is_labelled | Labels.read(y, len(latent)).is_labelled)
-        return suggest_rows(fitted.classes, fitted.row_probabilities, latent, n, is_open)
-
-    def refit(self, X: Any, y: Any) -> Self:
-        """A new estimator for the same rows with more labels: what was found is kept, and the labels correct it.
-
-        y are all labels there are now, by the names that classes have now. A class that has labels is known: one that
-        a person named, or in which most of the given labels agree; a name that no class has becomes a class of its
-        own. Rows that are like those labelled follow them. `changes_` of the new estimator says what is different.
-        """
-        check_fitted(self)
-        before = self.fitted_
-        _check_rows(before, len(X))
-        labels = as_called_now(before, Labels.read(y, len(before.row_components)))
-        learned = labels_to_learn(before, labels)
-        _warn_of_single_labels(learned)
-        is_given = learned.labels.is_labelled & ~before.row_is_labelled
-        held_out = before.validation_indices[~is_given[before.validation_indices]]
-        lineage = Lineage(before, learned.labels.classes, called_now(before, labels))
-        after = self._refit(X, learned.labels, lineage, held_out)  # type: ignore[attr-defined]
-        after.changes_ = changes_between(self, after, X, learned.labels)
-        return after
-
-
-def _check_rows(fitted: Fitted, n: int) -> None:
-    """What was found is known row by row, so these must be the same rows."""
-    if n != len(fitted.row_components):
-        raise ValueError(
-            f"X must be the rows that were fitted on, in the same order: expected {len(fitted.row_components):,}, got "
-            f"{n:,}. Give all of them; for other rows there is `predict`."
-        )
-
-
-def as_called_now(fitted: Fitted, labels: Labels) -> Labels:
-    """Labels by the names that classes have now: a source goes on saying what it said before one was renamed."""
-    classes = fitted.classes
-    pairs = zip(classes.ids.tolist(), classes.names.tolist(), strict=True)
-    now = {old: new for old, new in pairs if old not in classes.names.tolist()}
-    if not now:
-        return labels
-    names = [now.get(name, name) for name in labels.classes.tolist()]
-    return Labels.of_distinct([*names, None], labels.codes)  # UNLABELLED is the last position
-
-
-def changes_between(before: Any, after: Any, X: Any, labels: Labels) -> Changes:
-    """What a refit changed."""
-    known = set(before.fitted_.classes.known.astype(str))
-    became = [name for name in after.fitted_.classes.known.astype(str).tolist() if name not in known]
-    changes = compare(Named.of(before.fitted_), Named.of(after.fitted_), became)
-    return replace(changes, held_out=held_out_of_both(before, after, X, labels))
-
-
-def held_out_of_both(before: Any, after: Any, X: Any, labels: Labels) -> HeldOut | None:
-    """How often each model is right on the labels of rows that were validation rows of both."""
-    rows = np.intersect1d(before.validation_indices_, after.validation_indices_)
-    rows = rows[labels.is_labelled[rows] & before.fitted_.row_is_labelled[rows]]
-    if len(rows) == 0:
-        return None
-    truth = labels.names[rows]
-    some = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
-    right = [float(np.mean(model.predict(some).astype(str) == truth)) for model in (before, after)]
-    return HeldOut(len(rows), *right)
-
-
-def _warn_of_single_labels(learned: ToLearn) -> None:
-    if learned.alone:
-        names = and_list(f"“{name}”" for name in learned.alone)
-        warnings.warn(
-            f"A class needs two labels or more; {names} has one only, which is left out of this fit. Label another "
-            f"row of it, or give its name to the new class that it is.",
-            stacklevel=3,
-        )
-
-
-# ---- The other way: from classes to rows ----
-
-
-def random_numbers(random_state: Any) -> np.random.RandomState:
-    """By scikit-learn's rule, which is not imported for a plain seed."""
-    if isinstance(random_state, int):
-        return np.random.RandomState(random_state)
-    from sklearn.utils import check_random_state
-
-    return check_random_state(random_state)
-
-
-class GeneratesRows:
-    """What a fitted estimator can draw from p(x, y, z)."""
-
-    fitted_: Fitted
-    latent_dim: int
-
-    def sample(
-        self, n_samples: int = 1, class_name: Any = None, *, mean: bool = False, random_state: Any = None
-    ) -> np.ndarray:
-        """Generate rows of a class, or of classes drawn from p(y); without noise if `mean`."""
-        check_fitted(self)
-        check_parameters({"n_samples": n_samples}, {"n_samples": (Number(1, whole=True),)})
-        rng = random_numbers(random_state)
-        weights = np.exp(self.fitted_.restart.weights[".log_p_y"].astype(float)) * self.fitted_.classes.is_kept
-        if class_name is not None:
-            weights = weights * (self.fitted_.classes.component_class == self.fitted_.classes.position(class_name))
-        components = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
-        return self._generate(components, rng.standard_normal((n_samples, self.latent_dim)), mean, rng)
-
-    def sample_grid(self, n_rows: int = 10, *, random_state: Any = None) -> np.ndarray:
-        """Means of p(x | y, z), (n_rows, components, features): one shared draw behind z a row, one y a column."""
-        check_fitted(self)
-        rng = random_numbers(random_state)
-        n_components = self.fitted_.classes.n_components
-        shared = np.repeat(rng.standard_normal((n_rows, self.latent_dim)), n_components, axis=0)
-        rows = self._generate(np.tile(np.arange(n_components), n_rows), shared, True, rng)
-        return rows.reshape(n_rows, n_components, -1)
-
-    def _generate(
-        self, components: np.ndarray, epsilon: np.ndarray, mean: bool, rng: np.random.RandomState
-    ) -> np.ndarray:
-        fitted, weights = self.fitted_, self.fitted_.restart.weights
-        if in_numpy.is_known(fitted.architecture):
-            rows = in_numpy.means(
-                fitted.architecture, in_numpy.decoded(fitted.architecture, weights, components, epsilon)
-            )
-            rows = rows if mean else in_numpy.draws(fitted.architecture, weights, rows, rng)
-        else:
-            from newfound.compiled_inference import generated_rows
-
-            refuse_fork()
-            rows = generated_rows(fitted, components, epsilon, rng, mean=mean)
-        return fitted.preprocessing.restore(rows)
-
-
-DTYPES = [np.float64, np.float32, np.uint8]  # of X, as it is or as the first of them
+PARAMETER_RULES: dict[str, tuple[Rule, ...]] = {  # feature_types and image_shape are checked against X
+    "n_new": (Number(0, 10_000, whole=True), OneOf(("auto",))),
+    "latent_dim": (Number(1, 1_000, whole=True),),
+    "hidden_layer_sizes": (Several(Number(1, 100_000, whole=True)),),
+    "likelihood": (OneOf(LIKELIHOOD_CHOICES),),
+    "standardize": (OneOf(("auto", "min-max", True, False)),),
+    "pu_weight": (Number(0, 1_000), OneOf(("auto",))),
+    "batch_size": (Number(1, 100_000, whole=True),),
+    "learning_rate": (Number(0, 1, is_low_open=True),),
+    "max_epochs": (Number(1, 1_000_000, whole=True), OneOf(("auto",))),
+    "validation_fraction": (Number(0, 0.5),),
+    "n_init": (Number(1, 1_000, whole=True),),
+    "verbose": (Number(0, whole=True), OneOf(("auto", True, False))),
+}
+DTYPES = [np.float64, np.float32, np.uint8]  # X keeps its dtype if it is one of these, else it becomes the first
 
 
 class DeepGenerativeClassifier(
-    LabellingLoop,
-    ClassActs,
-    GeneratesRows,
-    PredictsRows,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClassifierMixin,
-    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator, Predictor
 ):
-    """What the estimators have in common: all but the model."""
+    """What `GMDGM` and `SSVAE` have in common: everything except the model."""
 
-    model: ClassVar[str]  # a name in `newfound.models.MODELS`
+    model: ClassVar[str]  # a name in `newfound.models.architecture.MODELS`
+    changes_: Changes  # of a model from `refit`
 
     def __init__(
         self,
@@ -266,116 +77,203 @@ class DeepGenerativeClassifier(
         max_epochs: int | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         n_init: int = 1,
-        verbose: bool | Literal["auto"] = "auto",
+        verbose: bool | int | Literal["auto"] = "auto",
         random_state: Any = None,
         config: Config | None = None,
     ):
-        self.n_new = n_new
-        self.latent_dim = latent_dim
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.likelihood = likelihood
-        self.standardize = standardize
-        self.feature_types = feature_types
-        self.image_shape = image_shape
-        self.pu_weight = pu_weight
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.max_epochs = max_epochs
-        self.validation_fraction = validation_fraction
-        self.n_init = n_init
-        self.verbose = verbose
-        self.random_state = random_state
-        self.config = config
+        # Each argument becomes the attribute of the same name, unchanged, as scikit-learn expects.
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     # ---- fitting -----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, *, sample_rows: int | None = None, **unknown: Any) -> Self:
-        """Learn from X and the labels in y; -1, None, NaN and "" mean unlabelled, y = None that no row has a label.
+        """Learn from X and the labels in y, and return the fitted estimator.
 
-        `groups` has one value a row: the person, site or machine it comes from. Whole groups are then held out for
-        validation, and labels that come from a few of them are noticed (`selection_`).
-
-        X may also be a table file or a folder of them, a PyArrow dataset (y is then the name of a column), an array
-        that is mapped from disk, or Dask's: then the fit is of `sample_rows` rows drawn at random (None is 200,000 at
-        most) and labelled ones beside them, whose numbers are in `sample_indices_`; columns are scaled by all rows.
+        Parameters
+        ----------
+        X : array, data frame, table file, mapped array, PyArrow dataset or Dask collection
+            The rows. Input that is not in memory is sampled: the fit is of `sample_rows` rows drawn at random and of
+            labelled rows in addition, whose numbers are in `sample_indices_`. Columns are scaled by all rows.
+        y : array, str or None
+            The label of each row; -1, None, NaN and "" mean unlabelled. None: no row has a label. For tables that are
+            not in memory, the name of the label column.
+        groups : array or None
+            One value for each row: the person, site or machine it comes from. Whole groups are then held out for
+            validation, and labels that come from only a few groups are detected (see `selection_`).
+        sample_rows : int or None
+            Size of the sample; None is at most 200,000.
+        **unknown
+            Refused with the reason, such as `sample_weight`.
         """
-        from newfound.tables.streams import source_of
-
         checks.refuse_unknown(unknown)
         refuse_fork()
+        if sample_rows is None and not may_be_lazy(X):
+            return self._fit(X, y, groups)
+        from newfound.tables.streams import draw_sample, source_of
+
         source = source_of(X, y, sample_rows)
-        if source is not None:
-            return self._fit_sample(source, groups, sample_rows)
-        self._fit(X, y, groups)
-        self.__dict__.pop("sample_indices_", None)  # of an earlier fit
-        return self
-
-    def _fit_sample(self, source: Any, groups: Any, sample_rows: int | None) -> Self:
-        """Of a `RowSource`."""
-        from newfound.tables.streams import draw_sample
-
+        if source is None:
+            return self._fit(X, y, groups)
         sample, of_all = draw_sample(source, groups, sample_rows, self.random_state)
         self._fit(sample.X, sample.y, of_all=of_all)
         self.sample_indices_ = sample.numbers
         return self
 
-    def _fit(self, X: Any, y: Any, groups: Any = None, **beside: Any) -> Self:
-        """With checkpoints, where `beside` holds them."""
-        from newfound.fit import RULES, fit_model
+    def _fit(self, X: Any, y: Any, groups: Any = None, **options: Any) -> Self:
+        """A fit of rows in memory; `options` are those of `fit_model`."""
+        from newfound.fit import fit_model
         from newfound.training.steps import keep_compiled_programs_if_asked
 
-        check_parameters(self.get_params(deep=False), RULES)
+        parameters = self._checked_parameters()
         keep_compiled_programs_if_asked()
-        attempt = copy.copy(self)  # a fit that fails leaves this estimator as it was
+        attempt = copy.copy(self)  # so that a fit that fails leaves this estimator unchanged
+        attempt.__dict__.pop("sample_indices_", None)
         X, labels = attempt._read(X, y)
         names = getattr(attempt, "feature_names_in_", None)
         groups = None if groups is None else checks.check_groups(groups, len(X))
-        parameters = self.get_params(deep=False) | {"config": self.config or Config()}
-        attempt.fitted_ = fit_model(self.model, X, labels, parameters, names, groups, **beside)
+        attempt.fitted_ = fit_model(self.model, X, labels, parameters, names, groups, **options)
         self.__dict__ = attempt.__dict__
         return self
 
-    def _refit(self, X: Any, labels: Labels, lineage: Lineage, held_out: np.ndarray) -> Self:
-        """A copy, corrected by labels; `held_out` are rows for validation."""
+    def refit(self, X: Any, y: Any) -> Self:
+        """Return a new estimator for the same rows with more labels; new classes are kept, and the labels correct them.
+
+        Parameters
+        ----------
+        X : array or data frame
+            The rows of the fit, in the same order.
+        y : array
+            All labels, by the names that classes have now. A class with labels becomes known: one that a person named,
+            or one in which most of the given labels agree. A name that no class has becomes a class of its own. Rows
+            similar to the labelled ones follow them.
+
+        The `changes_` of the new estimator list what is different.
+        """
         from newfound.fit import refit_model
         from newfound.training.steps import keep_compiled_programs_if_asked
 
+        check_fitted(self)
+        before = self.fitted_
+        self._check_same_rows(len(X))
+        labels = with_current_names(before, Labels.read(y, len(X)))
+        learned = labels_to_learn(before, labels)
+        if learned.alone:
+            warnings.warn(
+                f"A class needs at least two labels. These have one, which is left out of this fit: "
+                f"{and_list(f'“{name}”' for name in learned.alone)}. Label another row of each, or rename the new "
+                f"class that it is.",
+                stacklevel=2,
+            )
+        is_given = learned.labels.is_labelled & ~before.row_is_labelled
+        held_out = before.validation_indices[~is_given[before.validation_indices]]
+        mapping = ClassMapping(before, learned.labels.classes, new_class_names(before, labels))
         refuse_fork()
         keep_compiled_programs_if_asked()
         after = copy.copy(self)
-        parameters = self.get_params(deep=False) | {"config": self.config or Config()}
-        after.fitted_ = refit_model(self._read_rows(X, reset=False), labels, lineage, held_out, parameters)
+        rows = self._read_rows(X, reset=False)
+        after.fitted_ = refit_model(rows, learned.labels, mapping, held_out, self._checked_parameters())
+        changes = compare(RowClasses.of(before), RowClasses.of(after.fitted_))
+        known, was_known = (of.classes.known.astype(str).tolist() for of in (after.fitted_, before))
+        after.changes_ = replace(
+            changes,
+            became_known=[name for name in known if name not in was_known],
+            held_out=_held_out_accuracies(self, after, X, learned.labels),
+        )
         return after
 
-    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, Labels]:
-        X = self._read_rows(X, reset=True)
-        labels = Labels.read(y, len(X)).observed()
-        labels.warn_of_marks()
-        return X, labels
+    def suggest(self, X: Any, n: int = 50, y: Any = None) -> Suggestions:
+        """Return the n rows whose labels would help most, the most helpful first.
+
+        Parameters
+        ----------
+        X : array or data frame
+            The rows of the fit, in the same order.
+        n : int
+            The number of rows to suggest.
+        y : array or None
+            Labels given since the fit. Rows with a label, in the fit or in y, are left out.
+
+        Each suggestion has the number of its row, its class with its probability, and the reason why it helps.
+        """
+        check_fitted(self)
+        check_parameters({"n": n}, {"n": (Number(1, whole=True),)})
+        fitted, latent = self.fitted_, self.transform(X)
+        self._check_same_rows(len(latent))
+        is_open = ~(fitted.row_is_labelled | Labels.read(y, len(latent)).is_labelled)
+        return suggest_rows(fitted.classes, fitted.row_probabilities, latent, n, is_open)
 
     def rows_and_labels(self, X: Any, y: Any) -> tuple[Rows, Labels]:
-        """X and y as discovery sees them, without a fit."""
-        from newfound.fit import RULES, prepared_rows
+        """Return X and y as discovery sees them, without a fit."""
+        from newfound.fit import prepared_rows
 
-        check_parameters(self.get_params(deep=False), RULES)
+        parameters = self._checked_parameters()
         X, labels = self._read(X, y)
-        return prepared_rows(X, self.get_params(deep=False) | {"config": self.config or Config()}), labels
+        return prepared_rows(X, parameters), labels
 
     def settings(self) -> dict[str, Any]:
-        """All parameters, with the whole configuration, as plain JSON."""
+        """Return all parameters, with the whole configuration, as plain JSON."""
         settings = self.get_params(deep=False) | {"config": (self.config or Config()).to_json()}
         if not isinstance(self.random_state, int | None):
-            settings["random_state"] = None  # a generator has no JSON; the seeds it gave are kept with the restarts
+            settings["random_state"] = None  # a generator has no JSON; its seeds are kept with the restarts
         return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
 
-    # ---- answers, beside those of `PredictsRows` ---------------------------------------------------------------------
+    def save(self, folder: str | PathLike) -> None:
+        """Write the fitted model to a folder: weights as safetensors, the rest as JSON, nothing that can run code."""
+        check_fitted(self)
+        save_fitted(self.fitted_, {"model": self.model} | self.settings(), folder)
+
+    # ---- decisions of a person: each returns another fitted estimator and leaves this one unchanged ------------------
+
+    def rename(self, names: Mapping[Any, Any]) -> Self:
+        """Return the model with other names for some classes: `model.rename({"new-1": "chinstrap"})`."""
+        return self._after("rename", names=names)
+
+    def merge(self, classes: Sequence[Any], into: Any = None) -> Self:
+        """Return the model with several classes as one: `model.merge(["new-3"], into="login")`.
+
+        Rows of all other classes keep their class and its probability. The merged class has the id and name of `into`,
+        else of a known class, else of one that a person named, else of the largest; the other ids are retired.
+        """
+        return self._after("merge", classes=classes, into=into)
+
+    def split(self, class_name: Any) -> Self:
+        """Return the model with one class as two, by its last join in the class tree.
+
+        The larger part keeps id and name. New classes that were merged into a known class are separated from it again.
+        """
+        return self._after("split", class_name=class_name)
+
+    def cut(self, n_new: int) -> Self:
+        """Return the model with another number of new classes, without a second fit: split further or joined.
+
+        `tree_` has the components of new classes and the order in which they join. A class with the same components as
+        before keeps id and name. Discarded classes, and those merged into known ones, stay as they are.
+        """
+        return self._after("cut", n_new=n_new)
+
+    def discard(self, class_name: Any) -> Self:
+        """Return the model without one of its new classes: each of its rows moves to the best remaining class.
+
+        Probabilities are then conditional on a row not being of the discarded class; fitted rows that belonged to it
+        are not sure (`is_sure_`). Only new classes can be discarded. To drop a known class, remove its labels and fit
+        again.
+        """
+        return self._after("discard", class_name=class_name)
+
+    def _after(self, act: str, **arguments: Any) -> Self:
+        check_fitted(self)
+        other = copy.copy(self)
+        other.fitted_ = ACTS[act].apply(self.fitted_, **arguments)
+        return other
+
+    # ---- answers, in addition to those of `Predictor` ----------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """The posterior mean of z, in the frame that `set_output` asks for: scikit-learn looks for it in this class."""
-        return super().transform(X)
+        """Return the posterior mean of z for each row: (rows, latent_dim), in the container of `set_output`."""
+        return super().transform(X)  # scikit-learn wraps the `transform` of this class only, not of its parents
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of labelled rows that are right: called by name, or new if their class was never seen in training.
+        """Return the share of labelled rows that are right: called by name, or new if their class is not known.
 
         Rows without a label do not count. This is `newfound.metrics.open_set_accuracy`; `labelled_accuracy_scorer`
         there is the plain accuracy of the labelled rows.
@@ -384,27 +282,79 @@ class DeepGenerativeClassifier(
         return open_set_accuracy_scorer(self, X, y, sample_weight)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """The ELBO of each row, a lower bound of log p(x) in the units of the scaled columns."""
+        """Return the ELBO of each row, a lower bound of log p(x) in the units of the scaled columns."""
         from newfound.compiled_inference import elbos
 
         check_fitted(self)
         refuse_fork()
         return elbos(self.fitted_, self._read_rows(X))
 
-    def save(self, folder: str | PathLike) -> None:
-        """Write the fitted model to a folder: weights as safetensors, all else as JSON, nothing that can run code."""
+    def sample(
+        self, n_samples: int = 1, class_name: Any = None, *, mean: bool = False, random_state: Any = None
+    ) -> np.ndarray:
+        """Return generated rows, (n_samples, features), in the units of X.
+
+        Parameters
+        ----------
+        n_samples : int
+            The number of rows.
+        class_name : class name, class id or None
+            The class of all rows; None draws classes from p(y).
+        mean : bool
+            Return the mean of p(x | y, z) instead of a draw.
+        random_state : int, RandomState or None
+            Makes the rows repeatable.
+        """
         check_fitted(self)
-        save_fitted(self.fitted_, {"model": self.model} | self.settings(), folder)
+        check_parameters({"n_samples": n_samples}, {"n_samples": (Number(1, whole=True),)})
+        rng, fitted = check_random_state(random_state), self.fitted_
+        weights = np.exp(fitted.restart.weights[".log_p_y"].astype(float)) * fitted.classes.is_kept
+        if class_name is not None:
+            weights = weights * (fitted.classes.component_class == fitted.classes.position(class_name))
+        components = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
+        return self._generate(components, rng.standard_normal((n_samples, self.latent_dim)), mean, rng)
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.latent_dim
+    def sample_grid(self, n_rows: int = 10, *, random_state: Any = None) -> np.ndarray:
+        """Return means of p(x | y, z), (n_rows, components, features): a row has one draw of noise, a column one y."""
+        check_fitted(self)
+        rng, n_components = check_random_state(random_state), self.fitted_.classes.n_components
+        shared = np.repeat(rng.standard_normal((n_rows, self.latent_dim)), n_components, axis=0)
+        rows = self._generate(np.tile(np.arange(n_components), n_rows), shared, True, rng)
+        return rows.reshape(n_rows, n_components, -1)
 
-    # ---- what the rest consists of -----------------------------------------------------------------------------------
+    def _generate(
+        self, components: np.ndarray, epsilon: np.ndarray, mean: bool, rng: np.random.RandomState
+    ) -> np.ndarray:
+        fitted, weights = self.fitted_, self.fitted_.restart.weights
+        if in_numpy.is_known(fitted.architecture):
+            decoded = in_numpy.decoded(fitted.architecture, weights, components, epsilon)
+            rows = in_numpy.means(fitted.architecture, decoded)
+            rows = rows if mean else in_numpy.draws(fitted.architecture, weights, rows, rng)
+        else:
+            from newfound.compiled_inference import generated_rows
+
+            refuse_fork()
+            rows = generated_rows(fitted, components, epsilon, rng, mean=mean)
+        return fitted.preprocessing.restore(rows)
+
+    # ---- input -------------------------------------------------------------------------------------------------------
+
+    def _checked_parameters(self) -> dict[str, Any]:
+        """All parameters by name, with a whole configuration."""
+        parameters = self.get_params(deep=False)
+        check_parameters(parameters, PARAMETER_RULES)
+        return parameters | {"config": self.config or Config()}
+
+    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, Labels]:
+        X = self._read_rows(X, reset=True)
+        labels = Labels.read(y, len(X)).observed()
+        labels.warn_of_marks()
+        return X, labels
 
     def _read_rows(self, X: Any, *, reset: bool = False) -> np.ndarray:
-        """By scikit-learn's checks; of an array in which these would find nothing, only the numbers are checked."""
-        if not reset and self._is_ordinary(X):
+        """Rows by scikit-learn's checks; only the numbers are checked if X is an array like the one of `fit`."""
+        is_plain = checks.is_plain_matrix(X) and not hasattr(self, "feature_names_in_")
+        if not reset and is_plain and X.shape[1] == getattr(self, "n_features_in_", None):
             X = checks.as_rows(X)
             checks.check_finite(X, None)
             return X
@@ -414,19 +364,49 @@ class DeepGenerativeClassifier(
         checks.check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 
-    def _for_workers(self) -> Predictor:
-        return Predictor(self.fitted_)._for_workers()
+    def _check_same_rows(self, n: int) -> None:
+        """Refuse another number of rows where answers are per fitted row."""
+        expected = len(self.fitted_.row_components)
+        if n != expected:
+            raise ValueError(
+                f"X must be the rows of the fit, in the same order: expected {expected:,}, got {n:,}. Give all of "
+                f"them; for other rows use `predict`."
+            )
 
-    def _is_ordinary(self, X: Any) -> bool:
-        """Whether X is a plain array of numbers with the columns of fit, where columns have no names."""
-        n_columns = getattr(self, "n_features_in_", None)
-        return checks.is_plain_matrix(X) and X.shape[1] == n_columns and not hasattr(self, "feature_names_in_")
+    # ---- scikit-learn ------------------------------------------------------------------------------------------------
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.latent_dim
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        tags.transformer_tags.preserves_dtype = ["float32"]  # the precision of the model, whatever X has
+        tags.transformer_tags.preserves_dtype = ["float32"]  # the precision of the model, for any dtype of X
         return tags
+
+    # From version 1.8 a notebook shows what the documentation says about each parameter and attribute, but only next
+    # to a link to a page with that text. The notebook itself is such a page.
+
+    def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
+        shown = super()._get_params_html(deep)
+        shown.doc_link = doc_link or "#"
+        return shown
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        return super()._get_fitted_attr_html(doc_link or "#")
+
+
+def _held_out_accuracies(before: Any, after: Any, X: Any, labels: Labels) -> HeldOut | None:
+    """The accuracy of both models on the labels of rows that were validation rows of both."""
+    rows = np.intersect1d(before.validation_indices_, after.validation_indices_)
+    rows = rows[labels.is_labelled[rows] & before.fitted_.row_is_labelled[rows]]
+    if len(rows) == 0:
+        return None
+    truth = labels.names[rows]
+    some = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+    right = [float(np.mean(model.predict(some).astype(str) == truth)) for model in (before, after)]
+    return HeldOut(len(rows), *right)
 
 
 class GMDGM(DeepGenerativeClassifier):
@@ -437,47 +417,47 @@ class GMDGM(DeepGenerativeClassifier):
     Parameters
     ----------
     n_new : int or "auto"
-        How many new classes there are. "auto" finds their number, which may be 0: from the graph of neighbours, and
-        from where labels are missing. A number is obeyed, as so many components for classes that nobody labelled.
+        How many new classes there are. "auto" finds their number, which may be 0, from the graph of neighbours and
+        from where labels are missing. A given number is used as it is: exactly that many new classes.
     latent_dim : int
         Dimensions of z.
     hidden_layer_sizes : tuple of int
         Units of the hidden layers of every network.
     likelihood : "auto", "bernoulli", "gaussian" or "gaussian-fixed"
-        How x is distributed around what the model decodes. "auto" is "bernoulli" for uint8 images and for columns of
-        only 0 and 1, else "gaussian", which learns a standard deviation for each column. Where feature_types are
-        given, each column has the likelihood of its own type instead.
+        The distribution of x given the decoder's output. "auto" is "bernoulli" for uint8 images and for columns of
+        only 0 and 1, else "gaussian", which learns a standard deviation for each column. With feature_types, each
+        column has the likelihood of its own type instead.
     standardize : bool, "min-max" or "auto"
-        Whether a Gaussian likelihood sees columns of mean 0 and standard deviation 1, so that units do not matter.
-        "auto" does so, except for images, whose pixels are in one unit, and bytes. "min-max" brings every column to
-        0..1 instead, for either likelihood. Cells that lie far away from nearly all others count like the nearest value
-        that does not, and a warning names their column.
+        Whether columns are scaled to mean 0 and standard deviation 1 for a Gaussian likelihood, so that units do not
+        matter. "auto" does so, except for bytes and for images, because all pixels have the same unit. "min-max" scales
+        every column to 0..1 instead, for either likelihood. Outlier cells are clipped, and a warning names their
+        column.
     feature_types : sequence of str or None
-        For tables of mixed columns, the type of each: "numeric" (Gaussian), "numeric:<block>" for columns on one scale,
-        such as an embedding, "binary" (Bernoulli), or "categorical:<group>" for the columns of a one-hot group. None is
-        one likelihood for all columns.
+        The type of each column, for tables of mixed columns: "numeric" (Gaussian), "numeric:<block>" for columns with
+        a common scale, such as an embedding, "binary" (Bernoulli), or "categorical:<group>" for the columns of a
+        one-hot group. None: one likelihood for all columns.
     image_shape : tuple of int or None
-        (height, width) or (height, width, channels) where rows are images: their neighbours are then found by
-        histograms of oriented gradients (HOG) instead of pixel by pixel.
+        (height, width) or (height, width, channels) if rows are images: their neighbours are then found by histograms
+        of oriented gradients (HOG) instead of by pixels.
     pu_weight : float or "auto"
-        ρ, the weight of the positive-unlabelled (PU) term, relative to that of the labels: where labelled rows are rare
+        ρ, the weight of the positive-unlabelled (PU) term relative to that of the labels: where labelled rows are rare
         among their neighbours, a new class is probable. It assumes that labels were selected completely at random
-        within each class (SCAR). "auto" is 0.3; where labels look as if they were not (one site only, easy cases first;
-        see `selection_`), no missing label is taken for a sign of a new class, and a warning says so. A number is
-        obeyed. Part of pretraining, and of no use without it.
+        within each class (SCAR). "auto" is 0.3; if labels do not look so (one site only, easy cases first; see
+        `selection_`), missing labels are not used as a sign of a new class, and a warning reports it. A given number
+        is used in any case. The term is part of pretraining and has no effect without it.
     batch_size : int
         Rows of each kind, labelled and unlabelled, in a step.
     learning_rate : float
-        Adam's, at the start of a cosine decay.
+        Learning rate of Adam at the start of a cosine decay.
     max_epochs : int or "auto"
         Passes over the rows without a label (over all rows if each has one). "auto" makes 3,000 steps, but at least
-        5 and at most 150 passes; of large tables 6,000 steps, be it less than a pass.
+        5 and at most 150 passes; at most 6,000 steps on large tables, even if that is less than one pass.
     validation_fraction : float
-        The share of rows held out of training, of each label and of the unlabelled; 0 for none.
+        The share of rows held out of training, for each label and for unlabelled rows; 0 for none.
     n_init : int
         Restarts from different seeds, all in one program; the one with the best validation ELBO is used.
-    verbose : bool or "auto"
-        Whether to show progress; "auto" does so on a terminal and in a notebook.
+    verbose : bool, int or "auto"
+        Whether to show progress; 0 is False, a larger number is True. "auto" shows it on a terminal and in a notebook.
     random_state : int, RandomState or None
         Makes a fit repeatable.
     config : Config or None
@@ -485,30 +465,31 @@ class GMDGM(DeepGenerativeClassifier):
 
     Attributes
     ----------
-    classes_ : known classes first, then the new ones.
-    labels_ : the class of each row that was fitted on: its label, else what was discovered; what the model predicts,
-        where no new class was.
-    class_ids_ : of each class what no act changes; a known class's is its label, a new one's the name it was found by.
-    is_named_ : whether each class has its name from a person.
-    n_new_, n_new_range_ : how many new classes there are, and the least and the most there could be; both the number
-        itself once a person has chosen it, by merge, split, cut or discard.
-    is_sure_ : whether each row that was fitted on belongs to its class more probably than not.
-    sure_labels_ : `labels_`, with no answer (-1, "" or None) where a row is not sure.
-    evidence_ : for each new class its rows, the labels it would hold if it were known, those it holds, and the
-        probability of so few.
-    tree_ : how components of new classes join; `cut` gives a model with more or fewer new classes.
+    classes_ : the names of the known classes, then of the new ones.
+    labels_ : the class of each fitted row: its label, or else what was discovered; the model's prediction if there is
+        no new class.
+    class_ids_ : the id of each class, which no decision changes: the label of a known class, the first name of a new
+        one.
+    is_named_ : whether a person named each class.
+    n_new_, n_new_range_ : the number of new classes, and the least and the most there could be; the range is the
+        number itself once a person has changed it by merge, split, cut or discard.
+    is_sure_ : for each fitted row, whether its class is more probable than all others together.
+    sure_labels_ : `labels_`, with no answer (-1, "" or None) for rows that are not sure.
+    evidence_ : for each new class its rows, the labels expected if it were known, those it has, and the probability of
+        so few.
+    tree_ : how components of new classes join; `cut` returns a model with more or fewer new classes.
     selection_ : whether labels look selected at random within their classes (grade: "random", "doubtful", "not at
-        random" or "too few labels"), and by how much not; None where no row has a label, or every row.
-    is_new_ : one flag for each class.
+        random" or "too few labels"), and how far from it; None if no row has a label, or every row.
+    is_new_ : whether each class is new.
     component_class_ : for each component, the position of its class in `classes_`.
-    temperature_ : what log q(y | x) is divided by, fitted on held-out labels; 1 where these are fewer than 10.
+    temperature_ : the divisor of log q(y | x), fitted on held-out labels; 1 if these are fewer than 10.
     regime_ : "unsupervised", "semi-supervised", "semi-unsupervised" or "supervised".
     termination_condition_ : "max_epochs", "early_stopping", "diverged" or "interrupted".
     history_ : every term of the objective, and the validation ELBO and accuracy, over time.
-    validation_indices_ : numbers of the rows that were held out of training.
-    restarts_, best_restart_ : every restart, and the position of the one in use.
-    preprocessing_, architecture_ : what was decided about the columns, and about the networks.
-    changes_ : of a model from `refit`, what is different from the one before.
+    validation_indices_ : the numbers of the rows held out of training.
+    restarts_, best_restart_ : the result of every restart, and the position of the one in use.
+    preprocessing_, architecture_ : how columns are selected and scaled, and the shape of the networks.
+    changes_ : for a model from `refit`, the differences from the one before.
     fitted_ : all of this in one record.
 
     Examples
@@ -521,7 +502,7 @@ class GMDGM(DeepGenerativeClassifier):
 
 
 class SSVAE(DeepGenerativeClassifier):
-    """Semi-supervised variational auto-encoder: the baseline that does not discover classes by itself.
+    """Semi-supervised variational auto-encoder: the paper's baseline, without a mixture in z.
 
     p(x, y, z) = p(x | y, z) p(y) p(z): y and z are independent causes of x.
 
@@ -532,24 +513,19 @@ class SSVAE(DeepGenerativeClassifier):
 
 
 def estimator_of(model: str) -> type[DeepGenerativeClassifier]:
-    """The estimator of a model in the registry; one without a class of its own here gets a plain one."""
+    """Return the estimator class of a model in the registry; one is made for a model without a class here."""
     check_parameters({"model": model}, {"model": (OneOf(tuple(MODELS)),)})
-    own = {cls.model: cls for cls in (GMDGM, SSVAE)}
-    return own.get(model) or type(
-        model, (DeepGenerativeClassifier,), {"model": model, "__doc__": MODELS[model].__doc__}
-    )
+    for estimator in (GMDGM, SSVAE):
+        if estimator.model == model:
+            return estimator
+    return type(model, (DeepGenerativeClassifier,), {"model": model, "__doc__": MODELS[model].__doc__})
 
 
 def load(folder: str | PathLike) -> DeepGenerativeClassifier:
-    """The estimator that was saved to `folder`, ready to predict."""
+    """Return the estimator saved to `folder`, ready to predict."""
     fitted, settings = load_fitted(folder)
-    parameters: dict[str, Any] = {
-        n: tuple(v) if isinstance(v, list) else v for n, v in settings.items() if n != "model"
-    }
-    parameters["config"] = Config.from_json(settings.get("config") or {})
-    estimator = made_with(estimator_of(str(settings.get("model"))), parameters)
-    estimator.fitted_ = fitted
-    estimator.n_features_in_ = fitted.n_features
-    if fitted.feature_names is not None:
-        estimator.feature_names_in_ = np.array(fitted.feature_names, dtype=object)
+    parameters = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
+    model, config = parameters.pop("model", None), Config.from_json(settings.get("config") or {})
+    estimator = made_with(estimator_of(str(model)), parameters | {"config": config})
+    Predictor.__init__(estimator, fitted)
     return estimator

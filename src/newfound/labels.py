@@ -1,4 +1,15 @@
-"""Labels: which classes were named, and which row carries which name. Made once, by one rule."""
+"""`Labels`: which row has which label; one rule for files and for Python.
+
+- A label is a whole number, a text or a boolean, and all labels are of one kind. Whole floats are integers, because a
+  column of integers with gaps is read as floats. Text is trimmed: " cat" is "cat".
+- A row is unlabelled if its label is missing (None, NaN, NaT, NA of pandas), −1 or "-1", empty, or one of the usual
+  marks of a missing cell (`MISSING`). A class with such a name needs another one.
+- Classes are in the order of their numbers if all are whole numbers ("2" before "10"), otherwise in alphabetical order.
+  A source that declares its classes (a published data set, a fitted model) keeps its own order, followed by others.
+
+Readers of files do two more things, because text files have no types: they read 2.0 as 2, and refuse a column of
+fractions as labels. In Python a string is used as it is.
+"""
 
 import math
 import warnings
@@ -8,30 +19,15 @@ from typing import Any
 
 import numpy as np
 
-# ---- Labels: which classes were named ----
-# And which row carries which name. Made once, by one rule, whatever the labels are. The rule, for files and for Python
-# alike:
-#
-# - A label is a whole number, a text or a boolean, all of one kind. Whole floats are integers (a column of integers
-# with
-#   gaps comes as floats); text is trimmed, so that " cat" is "cat".
-# - A row is unlabelled where its label is missing (None, NaN, NaT, pandas' NA), −1 or "-1", empty, or one of the marks
-#   that tables have for a missing cell (`MISSING`). A class that is really called so needs another name.
-# - Classes are in the order of their numbers where all are whole numbers ("2" before "10"), else of their letters. A
-#   source that declares its classes (a published data set, a fitted model) keeps its own order, and others follow.
-#
-# Two things only the readers of files do, because a file of text has no types: they read 2.0 as 2, and refuse a column
-# of fractions as labels. In Python a string is what its author wrote.
-
 UNLABELLED = -1
-LARGEST = 2**62  # of labels that are numbers: new classes are called by the numbers that follow, in 64 bits
-LARGEST_EXACT = 2**53  # of floats, beyond which whole numbers are no longer told apart
+LARGEST = 2**62  # label that is a number: new classes get the numbers that follow, in 64 bits
+LARGEST_EXACT = 2**53  # float: beyond it, different whole numbers are equal
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The named classes, and for each row the position of its class, or UNLABELLED."""
+    """The labelled classes, and for each row the position of its class, or UNLABELLED."""
 
     classes: np.ndarray  # integers, strings or booleans, each once
     codes: np.ndarray  # (rows,)
@@ -42,10 +38,7 @@ class Labels:
         """Labels from anything with one entry for each row; y = None means that no row has a label."""
         if y is None:
             return cls.none(n_rows, declared)
-        if isinstance(y, Labels):
-            values: np.ndarray = y.codes
-        else:
-            values = _one_dimensional(y)
+        values: np.ndarray = y.codes if isinstance(y, Labels) else _one_dimensional(y)
         if len(values) != n_rows:
             raise ValueError(
                 f"X and y must have one entry for each row: X has {n_rows} rows, y has {len(values)}. "
@@ -57,7 +50,7 @@ class Labels:
     def of_distinct(
         cls, values: Sequence[Any], positions: np.ndarray, declared: Sequence[Any] | np.ndarray = ()
     ) -> "Labels":
-        """Labels from the different values there are, and for each row the position of its value."""
+        """Labels from the distinct values, and for each row the position of its value."""
         names = [_name(value) for value in values]
         kinds = {_kind(name) for name in (*declared, *names) if name is not None}
         if len(kinds) > 1:
@@ -93,70 +86,70 @@ class Labels:
 
     @property
     def counts(self) -> np.ndarray:
-        """How many rows carry the label of each class."""
+        """The number of rows with the label of each class."""
         return np.bincount(self.codes[self.is_labelled], minlength=len(self.classes))
 
     @property
     def names(self) -> np.ndarray:
-        """The label of each row as text, "" where there is none."""
+        """The label of each row as text; "" for none."""
         return np.array([*map(str, self.classes), ""])[self.codes]  # UNLABELLED is the last position
 
     @property
     def values(self) -> np.ndarray:
-        """The label of each row as it was given: −1, "" or, among booleans, None where there is none."""
+        """The label of each row as it was given; for none −1, "" or, among booleans, None."""
         if self.classes.dtype.kind == "U":
             return self.names
         missing = UNLABELLED if self.classes.dtype.kind == "i" else None
         return np.array([*self.classes.tolist(), missing], dtype=None if missing == UNLABELLED else object)[self.codes]
 
     def warn_of_marks(self) -> None:
-        """Tell which texts were read as unlabelled, in case one of them is a class."""
+        """Warn which texts were read as unlabelled, in case one of them is a class."""
         if self.marks:
             found = ", ".join(f"{mark!r} ({n} rows)" for mark, n in self.marks)
             warnings.warn(
-                f"These labels mean unlabelled: {found}. If one of them is a class of yours, give it another name.",
+                f"These labels mean unlabelled: {found}. If one of them is a class, give it another name.",
                 stacklevel=5,
             )
 
     def observed(self) -> "Labels":
-        """The same labels, and only the classes that some row carries."""
-        carried = np.flatnonzero(self.counts)
+        """The same labels, without classes that no row has."""
+        used = np.flatnonzero(self.counts)
         position = np.full(len(self.classes) + 1, UNLABELLED)
-        position[carried] = np.arange(len(carried))
-        return Labels(self.classes[carried], position[self.codes], self.marks)
+        position[used] = np.arange(len(used))
+        return Labels(self.classes[used], position[self.codes], self.marks)
 
     def take(self, rows: np.ndarray) -> "Labels":
-        """Of the given rows, by position or by flag."""
+        """Labels of the given rows, by position or by flag."""
         return Labels(self.classes, self.codes[rows])
 
     def keep(self, rows: np.ndarray) -> "Labels":
-        """With the labels of the given rows only; all other rows are unlabelled."""
+        """The labels of the given rows only; all other rows are unlabelled."""
         codes = np.full_like(self.codes, UNLABELLED)
         codes[rows] = self.codes[rows]
         return Labels(self.classes, codes)
 
 
 def sorted_names(names: Iterable[Any]) -> list[Any]:
-    """In the order of their numbers where all are whole numbers, else of their letters."""
+    """In the order of their numbers if all are whole numbers, otherwise in alphabetical order."""
     names = list(names)
     is_whole = all(isinstance(name, str) and name.lstrip("-").isdecimal() for name in names)
     return sorted(names, key=int) if is_whole else sorted(names)
 
 
 def means_unlabelled(value: Any) -> bool:
-    """Whether a row with this label has none."""
+    """Whether this value means that a row has no label."""
     return _name(value) is None
 
 
 def _name(value: Any) -> int | str | bool | None:
-    """The class that a value names, or None where it names none."""
+    """The class that a value stands for, or None if it means unlabelled."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own missing values
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # missing values of pandas
         return None
     if isinstance(value, str):
         if "\0" in value:
-            raise ValueError(f"The label {value[:50]!r} holds a NUL character, which is no text. Remove it.")
+            raise ValueError(f"The label {value[:50]!r} contains a NUL character. Remove it.")
         text = value.strip()
         return None if text in MISSING or text == str(UNLABELLED) else text
     if isinstance(value, bool):
@@ -184,8 +177,8 @@ def _integer(value: float) -> int | None:
 def _within(value: int, largest: int) -> int:
     if abs(value) > largest:
         raise ValueError(
-            f"Labels that are numbers must lie between -{largest} and {largest}, got {value}: larger ones would not be "
-            f"told apart, or leave no number for a new class. Make them strings, for example with "
+            f"Labels that are numbers must lie between -{largest} and {largest}, got {value}: larger ones are not "
+            f"exact, or leave no number for a new class. Make them strings, for example with "
             f"[str(label) for label in y]."
         )
     return value
@@ -219,12 +212,12 @@ def _one_dimensional(y: Any) -> np.ndarray:
 
 
 def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    """The different values, and for each row the position of its own."""
+    """The distinct values, and for each row the position of its value."""
     if values.dtype.kind != "O":
         different, positions = np.unique(values, return_inverse=True)
         return list(different), positions
     position: dict[tuple[type, Any], int] = {}
-    keys = ((type(value), value) for value in values)  # 1 equals True, but is not the same label
+    keys = ((type(value), value) for value in values)  # 1 == True, but they are different labels
     try:
         positions = np.fromiter((position.setdefault(key, len(position)) for key in keys), int, len(values))
     except TypeError:
@@ -232,30 +225,29 @@ def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
     return [value for _, value in position], positions
 
 
-# ---- From fully labelled data to the situation that newfound is for ----
-# Some classes sparsely labelled, others not at all.
+# ---- Hiding labels: from fully labelled data to some classes with few labels and others with none --------------------
 
 
 def mask_labels(
     y: Any, hide: Collection[Any] = (), keep: float | int = 1.0, random_state: Any = None, groups: Any = None
 ) -> np.ndarray:
-    """`y` with labels hidden: of every row of the classes in `hide`, and of most rows of the others.
+    """Return `y` with labels hidden: all labels of the classes in `hide`, and all but a share of the others.
 
     A hidden label is −1 among integers, "" among strings, None among booleans.
 
     Parameters
     ----------
     y : array of integers, strings or booleans
-        A label for every row; rows without one stay so.
+        The label of each row; rows without one stay unlabelled.
     hide : collection of labels
-        Classes whose every label is hidden.
+        Classes without any label in the result.
     keep : float or int
-        The share (a float from 0 to 1) or the number (an int) of labels kept of each other class, at least one.
+        The share (a float from 0 to 1) or the number (an int) of labels to keep for each other class, at least one.
     random_state : int, RandomState or None
         Makes the choice repeatable.
     groups : array or None
-        The group of each row (a person, a site): labels are then kept for whole groups, drawn one after the other
-        until a class has its share.
+        The group of each row (a person, a site). Labels are then kept for whole groups, drawn one after the other until
+        a class has its share.
 
     Examples
     --------
@@ -268,7 +260,7 @@ def mask_labels(
 def hide_labels(
     labels: Labels, hide: Collection[Any] = (), keep: float | int = 1.0, random_state: Any = None, groups: Any = None
 ) -> Labels:
-    """As `mask_labels`, from Labels to Labels; all classes stay in the list."""
+    """As `mask_labels`, from Labels to Labels; the list of classes does not change."""
     from sklearn.utils import check_random_state
 
     names = labels.classes.tolist()
@@ -280,7 +272,11 @@ def hide_labels(
     for code, name in enumerate(names):
         if name not in hide:
             rows = np.flatnonzero(labels.codes == code)
-            shuffled = rng.permutation(rows) if groups is None else _by_group(rows, np.asarray(groups), rng)
+            if groups is None:
+                shuffled = rng.permutation(rows)
+            else:  # the rows of one randomly chosen group after the other
+                of_rows = np.asarray(groups)[rows]
+                shuffled = np.concatenate([rows[of_rows == group] for group in rng.permutation(np.unique(of_rows))])
             kept.append(shuffled[: _number_kept(keep, len(rows))])
     return labels.keep(np.concatenate(kept))
 
@@ -293,9 +289,3 @@ def _number_kept(keep: float | int, n_rows: int) -> int:
     if keep > 1:
         raise ValueError(f"keep as a share must be at most 1.0, got {keep!r}; for a number of labels give an int.")
     return max(1, round(keep * n_rows)) if keep else 0
-
-
-def _by_group(rows: np.ndarray, groups: np.ndarray, rng: Any) -> np.ndarray:
-    """The rows of one randomly chosen group after the other."""
-    order = rng.permutation(np.unique(groups[rows]))
-    return np.concatenate([rows[groups[rows] == group] for group in order])

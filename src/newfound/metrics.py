@@ -1,14 +1,14 @@
-"""Scores for rows of which some carry no label, as functions of labels and answers and as scorers for scikit-learn.
+"""Scores for partly labelled rows, as functions of labels and predictions and as scorers for scikit-learn.
 
 open-set accuracy
-    The share of labelled rows that are right, where a row of a class that the model was never told of is right if it is
-    called new. This is what `score` gives.
+    The share of labelled rows that are right; a row of a class without labels in training is right if it is predicted
+    as any new class. `score` of the estimators returns this.
 labelled accuracy
-    The share of labelled rows whose class is called by its name. A row of a class never seen in training is always
-    wrong: the plain accuracy, without the rows that carry no label.
+    The share of labelled rows that are predicted by name. A row of a class without labels in training is always wrong:
+    the plain accuracy, without unlabelled rows.
 
-Rows without a label (−1, None, NaN, "") count in neither. How well *new* classes agree with true ones, whatever they
-are called, is another question: `newfound.evaluate`.
+Unlabelled rows (−1, None, NaN, "") count in neither. How well *new* classes agree with true ones, independent of their
+names, is another question: `newfound.evaluate`.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ from newfound.labels import Labels
 
 
 def open_set_accuracy(y_true: Any, y_pred: Any, *, known: Collection[Any], sample_weight: Any = None) -> float:
-    """The share of labelled rows that are right: called by name if their class is in `known`, called new if not.
+    """Return the share of labelled rows that are right: by name if their class is in `known`, otherwise if new.
 
     No answer (−1, "" or None in `y_pred`) is never right.
 
@@ -37,7 +37,7 @@ def open_set_accuracy(y_true: Any, y_pred: Any, *, known: Collection[Any], sampl
 
 
 def labelled_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
-    """The share of labelled rows that are called by the name of their class.
+    """Return the share of labelled rows that are predicted by the name of their class.
 
     Examples
     --------
@@ -49,23 +49,23 @@ def labelled_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) ->
 
 
 def open_set_accuracy_scorer(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """`open_set_accuracy` of a fitted model, or of a pipeline or a search that ends in one: what its `score` gives.
+    """Return the `open_set_accuracy` of a fitted model, or of a pipeline or a search that ends in one.
 
-    A class that a person has named is known by that name, also where it was found new.
+    A new class with a name from a person counts as known by that name.
     """
     classes = _classes(estimator)
-    true, known = _called_now(classes, y), classes.names[classes.is_named]
+    true, known = _true_names(classes, y), classes.names[classes.is_named]
     return open_set_accuracy(true, estimator.predict(X), known=known, sample_weight=sample_weight)
 
 
 def labelled_accuracy_scorer(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """`labelled_accuracy` of a fitted model, or of a pipeline or a search that ends in one."""
-    true = _called_now(_classes(estimator), y)
+    """Return the `labelled_accuracy` of a fitted model, or of a pipeline or a search that ends in one."""
+    true = _true_names(_classes(estimator), y)
     return labelled_accuracy(true, estimator.predict(X), sample_weight=sample_weight)
 
 
 def _labelled_rows(y_true: Any, y_pred: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Of the rows with a label: it and the answer as text, and their weights."""
+    """For the labelled rows: label and prediction as text, and weight."""
     labels = Labels.read(y_true, len(y_true))
     predicted = Labels.read(y_pred, len(labels))
     rows = labels.is_labelled
@@ -77,21 +77,21 @@ def _labelled_rows(y_true: Any, y_pred: Any, weights: Any) -> tuple[np.ndarray, 
     return labels.names[rows], predicted.names[rows], None if weights is None else np.asarray(weights)[rows]
 
 
-def _called_now(classes: Any, y: Any) -> np.ndarray:
-    """Labels by the names that their classes have now."""
+def _true_names(classes: Any, y: Any) -> np.ndarray:
+    """Labels by the present names of their classes."""
     if y is None:
-        raise ValueError("A score compares answers with labels, but y is None. Give the labels of the rows.")
+        raise ValueError("A score compares predictions with labels, but y is None. Give the labels of the rows.")
     return classes.called_now(Labels.read(y, len(y)).names)
 
 
 def _classes(estimator: Any) -> Any:
-    """The `Classes` of a fitted model, wherever it stands."""
+    """The `Classes` of a fitted model, also inside a pipeline or a search."""
     while not hasattr(estimator, "fitted_"):
         inner = getattr(estimator, "best_estimator_", None) or (getattr(estimator, "steps", None) or [(None,)])[-1][-1]
         if inner is None:
             raise ValueError(
                 f"This scorer is for a fitted newfound model, alone or at the end of a pipeline or a search; got "
-                f"{type(estimator).__name__}. Fit it first, or take a scorer of scikit-learn."
+                f"{type(estimator).__name__}. Fit it first, or use a scorer of scikit-learn."
             )
         estimator = inner
     return estimator.fitted_.classes

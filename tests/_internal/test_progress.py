@@ -83,7 +83,10 @@ def test_time_left_follows_from_the_steps_taken(clock):
     assert [in_words(s) for s in (0.2, 89, 100, 3600, 9000)] == ["1 s", "89 s", "2 min", "60 min", "2 h"]
 
 
-@pytest.mark.parametrize(("verbose", "is_shown"), [(True, True), ("auto", False), (False, False)])
+ASKED = [(True, True), (1, True), (2, True), ("auto", False), (False, False), (0, False)]
+
+
+@pytest.mark.parametrize(("verbose", "is_shown"), ASKED)
 def test_a_log_has_a_line_now_and_then_if_asked_for(verbose, is_shown, monkeypatch, clock):
     stream = io.StringIO()  # no terminal
     monkeypatch.setattr(sys, "stderr", stream)

@@ -51,7 +51,10 @@ def test_there_is_something_to_act_on():
         (merge("new-1", into="bee"), r"“new-1” and “bee” are one class now: “bee”, \d+ rows\."),
         (("cut", {"n_new": 1}), r"There is 1 new class now: “new-\d” \(\d+ rows\)\."),
         (("cut", {"n_new": 2}), r"There are 2 new classes now: “new-\d” \(\d+ rows\) and “new-\d” \(\d+ rows\)\."),
-        (discard("new-3"), r"“new-3” is discarded: its \d+ rows? take the best other class, and are not sure of it\."),
+        (
+            discard("new-3"),
+            r"“new-3” is discarded: its \d+ rows? moved to the best remaining class, none .* sure\.",
+        ),
     ],
 )
 def test_what_is_said(act, said):
@@ -70,7 +73,7 @@ def test_what_is_said_of_a_split():
     ("kind", "act", "message"),
     [
         ("text", rename(new_9="fox"), "There is no class 'new-9'. The classes are 'ape', 'bee', 'new-1', .*"),
-        ("text", rename(new_1=""), "'' means unlabelled, so no class can be called that. Take another name"),
+        ("text", rename(new_1=""), "'' means unlabelled, so no class can be called that. Choose another name"),
         ("text", rename(new_1=" "), "'' means unlabelled"),
         ("text", rename(new_1="NA"), "'NA' means unlabelled"),
         ("text", rename(new_1="-1"), "'-1' means unlabelled"),
@@ -92,8 +95,8 @@ def test_what_is_said_of_a_split():
         ("numbers", ("rename", {"names": {8: True}}), "The new name must be a whole number"),
         ("numbers", ("rename", {"names": {8: -1}}), "-1 means unlabelled"),
         ("numbers", ("rename", {"names": {8: 9}}), "9 is or was the id of another class"),
-        ("text", merge("new-1"), r"A merge needs two different classes or more; got 'new-1'\."),
-        ("text", merge("new-1", into="new-1"), "A merge needs two different classes"),
+        ("text", merge("new-1"), r"A merge needs at least two different classes; got 'new-1'\."),
+        ("text", merge("new-1", into="new-1"), "A merge needs at least two different classes"),
         ("text", ("merge", {"classes": "new-1"}), r"as a list, such as \['new-2', 'new-5'\]; got 'new-1'"),
         ("text", merge("ape", "bee"), "'ape' and 'bee' are both known: rows carry the label of each. Give these rows"),
         (
@@ -104,7 +107,7 @@ def test_what_is_said_of_a_split():
         ("text", split("ape"), "The class 'ape' is a single component of the model and cannot be split. Fit again"),
         ("text", ("cut", {"n_new": 7}), "can be cut into 1 to 6 groups; got 7"),
         ("text", ("cut", {"n_new": 1.5}), "n_new must be a whole number of at least 1; got 1.5"),
-        ("text", discard("ape"), "The class 'ape' is known: rows carry its label. Only a new class can be discarded"),
+        ("text", discard("ape"), "The class 'ape' is known: rows carry its label. Only new classes can be discarded"),
     ],
 )
 def test_what_is_refused(kind, act, message):
@@ -114,7 +117,7 @@ def test_what_is_refused(kind, act, message):
 
 def test_the_last_class_cannot_be_discarded():
     fitted = after(FITTED["no labels"], discard(0), discard(1), discard(2))
-    with pytest.raises(ValueError, match="The class 3 is the only one there is"):
+    with pytest.raises(ValueError, match="The class 3 is the only one, and cannot be discarded"):
         perform(fitted, *discard(3))
 
 

@@ -26,7 +26,7 @@ def fitted():
 
 def new_classes(model):
     """For each new class, its components."""
-    return {i: frozenset(model._classes.components(int(i)).tolist()) for i in np.flatnonzero(model.is_new_)}
+    return {i: frozenset(model.fitted_.classes.components(int(i)).tolist()) for i in np.flatnonzero(model.is_new_)}
 
 
 def test_there_is_something_to_cut(fitted):
@@ -129,7 +129,7 @@ def test_rows_that_are_not_sure_can_be_left_without_an_answer(fitted):
     model, X, y = fitted
     some = copy(model)
     is_sure = (np.arange(len(X)) % 3 > 0) | (y != "")
-    certain = np.eye(model._classes.n_components, dtype=np.float32)[model.fitted_.row_components]
+    certain = np.eye(model.fitted_.classes.n_components, dtype=np.float32)[model.fitted_.row_components]
     undecided = np.full_like(certain, 1 / certain.shape[1])
     some.fitted_ = replace(model.fitted_, row_probabilities=np.where(is_sure[:, None], certain, undecided))
     np.testing.assert_array_equal(some.is_sure_, is_sure)

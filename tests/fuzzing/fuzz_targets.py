@@ -323,7 +323,7 @@ def _read_model(data: bytes, folder: Path) -> None:
 
 def _read_settings(data: bytes, folder: Path) -> None:
     from newfound.config import Config, check_parameters
-    from newfound.fit import RULES
+    from newfound.estimator import PARAMETER_RULES
 
     try:
         stored = json.loads(data)
@@ -335,7 +335,7 @@ def _read_settings(data: bytes, folder: Path) -> None:
     config = stored.get("config")
     if isinstance(config, dict):
         Config.from_json(config)
-    check_parameters({name: stored.get(name) for name in RULES}, RULES)
+    check_parameters({name: stored.get(name) for name in PARAMETER_RULES}, PARAMETER_RULES)
 
 
 def _settings_seeds() -> list[bytes]:

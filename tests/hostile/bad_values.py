@@ -51,7 +51,10 @@ SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     "validation of 0.9": ({"validation_fraction": 0.9}, "validation_fraction must be .* at most 0.5"),
     "batches of 0": ({"batch_size": 0}, "batch_size must be a whole number of at least 1"),
     "restarts of a million": ({"n_init": 10**6}, "n_init must be .* at most 1,000"),
-    "verbose of 2": ({"verbose": 2}, "verbose must be 'auto' or True or False; got 2"),
+    "verbose of -1": (
+        {"verbose": -1},
+        "verbose must be .* at least 0, or 'auto' or True or False; got -1",
+    ),
     "a weight of -1": ({"pu_weight": -1}, "pu_weight must be a number of at least 0"),
     "too few types": ({"feature_types": ["numeric"]}, "must name a type for each of the 2 columns of X; got 1 types"),
     "an unknown type": ({"feature_types": ["numeric", "text"]}, "feature_types must hold 'numeric', .* got 'text'"),

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newfound.labelling.given import MAX_LABELS, corrected, heard_labels
+from newfound.labelling.given import MAX_LABELS, corrected, used_labels
 from newfound.labelling.suggest import Likeness, joined, neighbour_distance
 from newfound.labels import UNLABELLED
 
@@ -69,11 +69,11 @@ def test_probabilities_sum_to_one_and_a_label_is_kept(seed):
     np.testing.assert_array_equal(after[labelled].argmax(axis=1), codes[labelled])
 
 
-def test_of_many_labels_those_given_since_are_heard_first():
+def test_of_many_labels_those_given_since_are_used_first():
     codes, is_given = np.zeros(2 * MAX_LABELS, int), np.arange(2 * MAX_LABELS) < 100
-    heard = heard_labels(codes, is_given, seed=0)
-    assert len(heard) == MAX_LABELS
-    assert set(range(100)) <= set(heard.tolist())
+    used = used_labels(codes, is_given, seed=0)
+    assert len(used) == MAX_LABELS
+    assert set(range(100)) <= set(used.tolist())
 
 
 def test_no_set_of_features_outweighs_another_and_rows_that_are_alike_have_a_distance():

@@ -9,10 +9,9 @@ from made_up import made_up, names
 
 from newfound.acts import ACTS
 from newfound.discovery.tree import ClassTree
-from newfound.estimator import as_called_now
-from newfound.labelling.changes import Changes, HeldOut, Named, change_sentences, compare
-from newfound.labelling.given import called_now, labels_to_learn
-from newfound.labelling.lineage import Lineage
+from newfound.labelling.changes import Changes, HeldOut, RowClasses, change_sentences, compare
+from newfound.labelling.given import labels_to_learn, new_class_names, with_current_names
+from newfound.labelling.lineage import ClassMapping
 
 BEFORE = np.repeat([0, 1, 2, 3], 30)  # ape, bee, new-1, new-2
 USUAL = {"ape": range(5), "bee": range(30, 35)}
@@ -23,8 +22,8 @@ def renamed(fitted, **chosen):
 
 
 def lineage(before, **given):
-    labels = as_called_now(before, names(len(before.row_components), **given)).observed()
-    return Lineage(before, labels.classes, called_now(before, labels))
+    labels = with_current_names(before, names(len(before.row_components), **given)).observed()
+    return ClassMapping(before, labels.classes, new_class_names(before, labels))
 
 
 # ---- ids and names ---------------------------------------------------------------------------------------------------
@@ -87,7 +86,7 @@ def test_fragments_of_a_new_class_and_their_tree_go_on():
 
 
 def test_numbers_stay_numbers():
-    after = Lineage(made_up(BEFORE, known=(0, 1)), np.array([0, 1, 7]), {})
+    after = ClassMapping(made_up(BEFORE, known=(0, 1)), np.array([0, 1, 7]), {})
     assert after.classes.names.dtype.kind == after.classes.ids.dtype.kind == "i"
     assert after.classes.ids.tolist() == [0, 1, 7, 2, 3]
     assert after.classes.next_new == 8
@@ -118,9 +117,9 @@ def test_no_id_is_there_twice_and_all_components_have_a_class(seed):
 
 def test_labels_name_a_class_where_most_of_them_agree_on_a_new_name():
     before = made_up(BEFORE)
-    assert called_now(before, names(120, cow=[60, 61, 90], dog=[91])) == {2: "cow"}  # one of each names nothing
-    assert called_now(before, names(120, ape=range(60, 70))) == {}  # these rows are of a known class
-    assert called_now(renamed(before, new_1="cow"), names(120, dog=range(60, 70))) == {2: "cow"}
+    assert new_class_names(before, names(120, cow=[60, 61, 90], dog=[91])) == {2: "cow"}  # one of each names nothing
+    assert new_class_names(before, names(120, ape=range(60, 70))) == {}  # these rows are of a known class
+    assert new_class_names(renamed(before, new_1="cow"), names(120, dog=range(60, 70))) == {2: "cow"}
 
 
 def test_a_single_label_of_a_name_that_nobody_knows_is_left_out():
@@ -134,7 +133,7 @@ def test_a_single_label_of_a_name_that_nobody_knows_is_left_out():
 
 
 def changed(before, after):
-    return compare(*(Named(ids, {i: i for i in set(ids.tolist())}) for ids in map(np.array, (before, after))))
+    return compare(*(RowClasses(ids, {i: i for i in set(ids.tolist())}) for ids in map(np.array, (before, after))))
 
 
 def test_what_appeared_vanished_split_merged_and_moved():
@@ -157,13 +156,12 @@ def test_changes_survive_json_and_are_told_in_sentences():
         "“a” was split into “a” and “c”.",
         "“c” (4 rows) appeared.",
         "4 rows (20%) moved: “a” to “c” (4 rows).",
-        "Better on 12 labels that neither fit was trained on: 50% were right before, 75% are now. That is few: one row "
-        "more or less is chance.",
+        "Better on 12 labels that neither fit was trained on: 50% were right before, 75% are now. With so few "
+        "labels, a difference of one row is chance.",
     ]
 
 
 def test_a_class_with_another_name_is_the_same_class():
-    before, after = Named(np.array(["new-1"] * 5), {"new-1": "new-1"}), Named(np.array(["new-1"] * 5), {"new-1": "cow"})
-    same = compare(before, after)
+    same = compare(*(RowClasses(np.array(["new-1"] * 5), {"new-1": name}) for name in ("new-1", "cow")))
     assert (same.appeared, same.vanished, same.n_moved) == ([], [], 0)
     assert change_sentences(same)[0] == "No row moved to another class."

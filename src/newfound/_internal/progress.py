@@ -40,14 +40,14 @@ def show_nothing(done: int, total: int, text: str) -> None:
 
 
 @contextmanager
-def step_bar(verbose: bool | str, title: str, first: str = "starting") -> Iterator[Show]:
-    """How many steps of how many, and what is being done; "auto" shows it to a terminal or a notebook."""
-    if verbose is not False and in_notebook():
+def step_bar(verbose: bool | int | str, title: str, first: str = "starting") -> Iterator[Show]:
+    """How many steps of how many, and what is being done; "auto" shows it only to a terminal or a notebook."""
+    if verbose and in_notebook():
         yield _notebook_line(title, first)
-    elif verbose is not False and sys.stderr.isatty():
+    elif verbose and sys.stderr.isatty():
         with _terminal_bar(title, first) as show:
             yield show
-    elif verbose is True:
+    elif verbose and verbose != "auto":
         yield _log_lines(title)
     else:
         yield show_nothing

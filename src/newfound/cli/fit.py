@@ -158,13 +158,13 @@ def _from_options(console: "Console", out: Path, given: dict[str, Any], resumed:
 
 def _check(out: Path, replace: bool, model: str, likelihood: str) -> None:
     """What can be known before the data are read."""
-    from newfound.fit import CHOOSABLE
+    from newfound.estimator import LIKELIHOOD_CHOICES
     from newfound.models.architecture import MODELS
     from newfound.runs.making import check_out
 
     check_out(out, replace=replace)
     one_of("--model", model, list(MODELS))
-    one_of("--likelihood", likelihood, ["auto", *CHOOSABLE])
+    one_of("--likelihood", likelihood, list(LIKELIHOOD_CHOICES))
 
 
 def _settings(n_new: str, epochs: str, n_init: int, seed: int, likelihood: str, min_std: float) -> dict[str, Any]:

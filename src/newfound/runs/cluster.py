@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from newfound import __version__
 from newfound._internal.files import make_folders, sweep, written_whole
 from newfound._internal.words import DataError, quoted_list
-from newfound.classes import AS_USUAL, Decision
+from newfound.classes import DEFAULT_DECISION, Decision
 from newfound.predictor import Predictor
 from newfound.runs.leftovers import check_file_out
 from newfound.runs.manifest import MANIFEST
@@ -52,7 +52,7 @@ def predict_on_cluster(
     *,
     timeout: float = PATIENCE,
     progress: Callable[[int], None] = lambda n_rows: None,
-    decision: Decision = AS_USUAL,
+    decision: Decision = DEFAULT_DECISION,
     wanted: Wanted = ALL,
     replace: bool = False,
 ) -> int:

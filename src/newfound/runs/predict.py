@@ -13,7 +13,7 @@ import numpy as np
 from newfound._internal.files import make_folders, sweep, written_whole
 from newfound._internal.threads import ahead
 from newfound._internal.words import DataError, did_you_mean
-from newfound.classes import AS_USUAL, Classes, Decision
+from newfound.classes import DEFAULT_DECISION, Classes, Decision
 from newfound.evaluation import (
     Certainty,
     Evaluation,
@@ -87,7 +87,7 @@ SAID = ("class", "probability", "p_new", "component", "entropy")
 
 
 def said_of(
-    classes: Classes, probabilities: np.ndarray, decision: Decision = AS_USUAL, wanted: Collection[str] = SAID
+    classes: Classes, probabilities: np.ndarray, decision: Decision = DEFAULT_DECISION, wanted: Collection[str] = SAID
 ) -> Columns:
     """What is said of each row, as far as it is wanted. The class is "" where no answer is given."""
     answer = classes.answer(probabilities, decision)
@@ -116,7 +116,7 @@ def predict_batches(
     run: Run,
     source: str,
     label: str | None = None,
-    decision: Decision = AS_USUAL,
+    decision: Decision = DEFAULT_DECISION,
     features: str | None = None,
     counted: Counted | None = None,
     wanted: Collection[str] = (*SAID, "observed_label"),
@@ -198,7 +198,7 @@ def predict_file(
     source: str,
     out: Path,
     progress: Callable[[int], None] = lambda n_rows: None,
-    decision: Decision = AS_USUAL,
+    decision: Decision = DEFAULT_DECISION,
     wanted: Wanted = ALL,
     features: str | None = None,
     replace: bool = False,

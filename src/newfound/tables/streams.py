@@ -166,7 +166,7 @@ def number_columns(table: Any, label: str | None) -> list[str]:
         warnings.warn(
             f"Not used, because they do not hold numbers: {quoted_list(others)}. Encode them as numbers, or use "
             f"`newfound fit`, which does.",
-            stacklevel=6,
+            stacklevel=5,
         )
     if not numeric:
         raise ValueError(f"X has no column of numbers beside the label; it has {quoted_list(kinds, 10)}. Give some.")
