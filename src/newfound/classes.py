@@ -149,7 +149,7 @@ class Classes:
         return np.array([now.get(label, label) for label in labels.tolist()], dtype=str) if now else labels
 
     def remaining(self, of_components: np.ndarray) -> np.ndarray:
-        """Without what was discarded: the probabilities of the other components, normed again."""
+        """Without what was discarded: the probabilities of the other components, normalised again."""
         if self.is_kept.all():
             return of_components
         kept = np.where(self.is_kept, of_components, 0.0)

@@ -536,7 +536,7 @@ def estimator_of(model: str) -> type[DeepGenerativeClassifier]:
     check_parameters({"model": model}, {"model": (OneOf(tuple(MODELS)),)})
     own = {cls.model: cls for cls in (GMDGM, SSVAE)}
     return own.get(model) or type(
-        model, (DeepGenerativeClassifier,), {"model": model, "__doc__": MODELS[model].__doc__}
+        model, (DeepGenerativeClassifier,), {"model": model, "__doc__": MODELS[model].in_jax.__doc__}
     )
 
 

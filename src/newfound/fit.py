@@ -23,10 +23,9 @@ from newfound.labelling.given import N_LENGTHS, corrected
 from newfound.labelling.lineage import Lineage
 from newfound.labelling.suggest import Likeness, joined
 from newfound.labels import UNLABELLED, Labels
-from newfound.models.architecture import MODELS, Architecture, log_prior
+from newfound.models.architecture import LIKELIHOODS, MODELS, Architecture, log_prior
 from newfound.models.base import DeepGenerativeModel, model_of
-from newfound.models.in_numpy import MIN_LABELS, Inference, Posterior, fit_temperature, normed
-from newfound.models.likelihoods import LIKELIHOODS
+from newfound.models.in_numpy import MIN_LABELS, Inference, Posterior, fit_temperature, normalised
 from newfound.preprocessing.checks import about_wild, check_feature_types, check_image_shape
 from newfound.preprocessing.columns import Preprocessing, SumOverRows, decide, is_binary
 from newfound.training.batches import split_rows
@@ -314,7 +313,7 @@ def _answer(
     if found is not None and found.n_new:
         component, probabilities = found.labels, found.targets
     else:  # what was found is that there is nothing to find: the classifier knows best
-        probabilities = normed(inference.component_probabilities(X, temperature))
+        probabilities = normalised(inference.component_probabilities(X, temperature))
         component = classes.answer(probabilities).component
     is_labelled = data.labels != UNLABELLED
     return {

@@ -11,7 +11,7 @@ import numpy as np
 from newfound._internal.frames import is_frame, select_columns, values_of, with_columns
 from newfound.classes import Decision, answer_columns
 from newfound.fitted import Fitted
-from newfound.models.in_numpy import normed
+from newfound.models.in_numpy import normalised
 from newfound.preprocessing.checks import Reach, about_reach, as_rows, check_finite, check_numeric, check_shape
 from newfound.saved import load_fitted
 
@@ -192,7 +192,7 @@ class PredictsRows(FittedAttributes):
         return self._of_components(self._read_rows(X))
 
     def _of_components(self, rows: np.ndarray) -> np.ndarray:
-        return normed(self.fitted_.inference.component_probabilities(rows, self.fitted_.temperature))
+        return normalised(self.fitted_.inference.component_probabilities(rows, self.fitted_.temperature))
 
     @in_blocks
     def transform(self, X: Any) -> np.ndarray:

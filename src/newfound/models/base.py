@@ -4,7 +4,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from newfound.models.architecture import MODELS, Architecture
-from newfound.models.likelihoods import LIKELIHOODS, Likelihood
+from newfound.models.architecture import LIKELIHOODS, MODELS, Architecture
+from newfound.models.likelihoods import Likelihood
 from newfound.models.networks import Mlp, zeros
 
 # ---- What the paper's two models share: the posterior, and the parts a model must add ----
@@ -45,9 +45,6 @@ class Gaussian(NamedTuple):
 
 class DeepGenerativeModel(eqx.Module):
     """p(x, y, z) with the posterior q(z, y | x) = q(z | x, y) q(y | x)."""
-
-    title: ClassVar[str]  # as people write it
-    pretrains: ClassVar[bool]  # by default
 
     log_p_y: Float[Array, " K"]
     classifier: Mlp
@@ -117,7 +114,7 @@ def shared_parts(
         "classifier": network(rng, inputs=(d_x,), outputs=(n_components,)),
         "encoder": network(rng, inputs=encoder_inputs, outputs=(d_z, d_z)),
         "decoder": network(rng, inputs=decoder_inputs, outputs=(d_x,)),
-        "likelihood": LIKELIHOODS[architecture.likelihood].init(d_x, sigma, architecture.blocks),
+        "likelihood": LIKELIHOODS[architecture.likelihood].in_jax.init(d_x, sigma, architecture.blocks),
     }
 
 
@@ -133,6 +130,6 @@ def weights_of(model: eqx.Module) -> dict[str, np.ndarray]:
 def model_of(architecture: Architecture, weights: dict[str, np.ndarray]) -> DeepGenerativeModel:
     """The model that has these arrays."""
     log_p_y, sigma = zeros(architecture.n_components), jnp.float32(1)
-    blank = MODELS[architecture.model].init(np.random.default_rng(0), architecture, log_p_y, sigma)
+    blank = MODELS[architecture.model].in_jax.init(np.random.default_rng(0), architecture, log_p_y, sigma)
     paths, structure = jax.tree_util.tree_flatten_with_path(blank)
     return jax.tree.unflatten(structure, [weights[jax.tree_util.keystr(path)] for path, _ in paths])

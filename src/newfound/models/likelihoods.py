@@ -4,7 +4,6 @@ Each likelihood is written for one row x of d_x features and the decoder's outpu
 """
 
 from abc import abstractmethod
-from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -12,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from newfound.models.architecture import SIGMA_FLOOR
 from newfound.models.networks import zeros
 from newfound.preprocessing.columns import Blocks
 
@@ -20,10 +20,6 @@ Row = Float[Array, " d_x"]
 
 class Likelihood(eqx.Module):
     """The distribution of one row, given the decoder's output."""
-
-    needs_unit_interval: ClassVar[bool] = False  # columns must lie within 0..1, and are not standardised
-    sigma_is_given: ClassVar[bool] = False  # by the user, instead of measured on the columns
-    needs_feature_types: ClassVar[bool] = False  # chosen where these are given, and only there
 
     @classmethod
     @abstractmethod
@@ -53,8 +49,6 @@ class Bernoulli(Likelihood):
     For a grey value x in 0..1 that is the expected log-probability of the binary image drawn from it.
     """
 
-    needs_unit_interval = True
-
     @classmethod
     def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "Bernoulli":
         return cls()
@@ -82,8 +76,6 @@ def log_normal(x: Row, mean: Row, sigma: Float[Array, "*d_x"]) -> Float[Array, "
 class FixedGaussian(Likelihood):
     """p(x) = N(x | output, σ² I), σ given and never trained."""
 
-    sigma_is_given = True
-
     sigma: Float[Array, ""]
 
     @classmethod
@@ -104,7 +96,7 @@ class FixedGaussian(Likelihood):
 
 
 class LearnedGaussian(Likelihood):
-    """p(x) = N(x | output, diag σ²), σ_d = unit · (FLOOR + exp(log_ratio_d)), one ratio learned for each feature.
+    """p(x) = N(x | output, diag σ²), σ_d = unit · (SIGMA_FLOOR + exp(log_ratio_d)), one ratio learned for each feature.
 
     The unit, never trained, is the spread of all features together: with a unit for each, features that hardly vary
     (an image's border) would weigh as much as the rest. Without the floor, a feature that the decoder reproduces
@@ -114,15 +106,13 @@ class LearnedGaussian(Likelihood):
     unit: Float[Array, ""]
     log_ratio: Float[Array, " d_x"]
 
-    FLOOR = 0.1
-
     @classmethod
     def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "LearnedGaussian":
         return cls(unit=sigma, log_ratio=zeros(d_x))
 
     @property
     def sigma(self) -> Row:
-        return jax.lax.stop_gradient(self.unit) * (self.FLOOR + jnp.exp(self.log_ratio))
+        return jax.lax.stop_gradient(self.unit) * (SIGMA_FLOOR + jnp.exp(self.log_ratio))
 
     def draw(self, x: Row, key: Key[Array, ""]) -> Row:
         return x
@@ -139,8 +129,6 @@ class LearnedGaussian(Likelihood):
 
 class Mixed(Likelihood):
     """log p(x) = Σ over blocks of columns: Gaussian for numbers, Bernoulli for booleans, categorical for groups."""
-
-    needs_feature_types = True
 
     gaussian: LearnedGaussian  # over the numeric columns
     blocks: Blocks = eqx.field(static=True)
@@ -180,11 +168,3 @@ class Mixed(Likelihood):
         for group, group_key in zip(self._groups, group_keys, strict=True):
             row = row.at[group].set(jax.nn.one_hot(jax.random.categorical(group_key, output[group]), len(group)))
         return row
-
-
-LIKELIHOODS: dict[str, type[Likelihood]] = {
-    "bernoulli": Bernoulli,
-    "gaussian": LearnedGaussian,
-    "gaussian-fixed": FixedGaussian,
-    "mixed": Mixed,
-}

@@ -76,8 +76,6 @@ HASHED = define_prng_impl(
 
 # ---- The one kind of network the models are made of: a small multi-layer perceptron ----
 
-ACTIVATIONS = {"relu": jax.nn.relu, "gelu": jax.nn.gelu, "silu": jax.nn.silu, "tanh": jnp.tanh}
-
 
 class Mlp(eqx.Module):
     """h₁ = a(Σᵢ uᵢ Wᵢ + b₁),  h₂ = a(h₁ W₂ + b₂), …,  outputⱼ = h Vⱼ + cⱼ.
@@ -92,7 +90,7 @@ class Mlp(eqx.Module):
     hidden_biases: tuple[Float[Array, " _"], ...]
     output_kernels: tuple[Float[Array, "_ _"], ...]
     output_biases: tuple[Float[Array, " _"], ...]
-    activation: str = eqx.field(static=True)
+    activation: str = eqx.field(static=True)  # a name in `jax.nn`
 
     @classmethod
     def init(
@@ -142,7 +140,7 @@ class Mlp(eqx.Module):
         return dataclasses.replace(self, output_kernels=(kernel[source],), output_biases=(bias[source],))
 
     def __call__(self, *inputs: Float[Array, " _"]) -> tuple[Float[Array, " _"], ...]:
-        activate = ACTIVATIONS[self.activation]
+        activate = getattr(jax.nn, self.activation)
         h = sum(u @ kernel.T for kernel, u in zip(self.input_kernels, inputs, strict=True))
         h = activate(h + self.hidden_biases[0])
         for kernel, bias in zip(self.hidden_kernels, self.hidden_biases[1:], strict=True):

@@ -16,7 +16,7 @@ from newfound.acts import ACTS
 from newfound.config import OneOf, check_parameters
 from newfound.explain.audit_record import Audit
 from newfound.labels import Labels
-from newfound.models.in_numpy import normed
+from newfound.models.in_numpy import normalised
 from newfound.preprocessing.checks import about_wild
 from newfound.runs.all_rows import AllRows
 from newfound.runs.answer import discovered_columns, summarise_discovery
@@ -96,7 +96,7 @@ def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dic
 
 def table_of_rows(model: Any, rows: StoredRows) -> Columns:
     """What is said of every row that was fitted on."""
-    answers = answer_table(model.fitted_.classes, normed(rows.q), rows.row_ids, rows.observed, rows.truth)
+    answers = answer_table(model.fitted_.classes, normalised(rows.q), rows.row_ids, rows.observed, rows.truth)
     return answers | discovered_columns(model)
 
 
