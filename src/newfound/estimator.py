@@ -409,7 +409,7 @@ class DeepGenerativeClassifier(
             checks.check_finite(X, None)
             return X
         checks.check_readable(X)
-        with checks.overflow_told():
+        with checks.explain_overflow():
             X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
         checks.check_finite(X, getattr(self, "feature_names_in_", None))
         return X

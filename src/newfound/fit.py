@@ -26,7 +26,7 @@ from newfound.labels import UNLABELLED, Labels
 from newfound.models.architecture import LIKELIHOODS, MODELS, Architecture, log_prior
 from newfound.models.base import DeepGenerativeModel, model_of
 from newfound.models.in_numpy import MIN_LABELS, Inference, Posterior, fit_temperature, normalised
-from newfound.preprocessing.checks import about_wild, check_feature_types, check_image_shape
+from newfound.preprocessing.checks import check_feature_types, check_image_shape, outlier_message
 from newfound.preprocessing.columns import Preprocessing, SumOverRows, decide, is_binary
 from newfound.training.batches import split_rows
 from newfound.training.checkpoints import Checkpoints
@@ -348,8 +348,8 @@ def _preprocessing(X: np.ndarray, likelihood: str, p: Parameters, of_all: SumOve
             f"{min_std:g}) and are dropped: the first is column {int(np.argmin(preprocessing.is_kept))}.",
             stacklevel=5,
         )
-    if wild := about_wild(X, preprocessing, lambda column: f"column {column}"):
-        warnings.warn(wild, stacklevel=5)
+    if clipped := outlier_message(X, preprocessing, lambda column: f"column {column}"):
+        warnings.warn(clipped, stacklevel=5)
     return preprocessing
 
 

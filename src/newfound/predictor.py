@@ -12,7 +12,7 @@ from newfound._internal.frames import is_frame, select_columns, values_of, with_
 from newfound.classes import Decision, answer_columns
 from newfound.fitted import Fitted
 from newfound.models.in_numpy import normalised
-from newfound.preprocessing.checks import Reach, about_reach, as_rows, check_finite, check_numeric, check_shape
+from newfound.preprocessing.checks import RangeCheck, as_rows, check_finite, check_numeric, check_shape
 from newfound.saved import load_fitted
 
 # ---- What a fit leaves, by the names that scikit-learn gives such things: each reads the one `Fitted` record ----
@@ -211,7 +211,7 @@ class PredictsRows(FittedAttributes):
             return f"column {column if names is None else repr(names[column])}"
 
         some = rows[:: max(1, len(rows) // ROWS_LOOKED_AT)]
-        if said := about_reach(Reach.of(some, preprocessing), preprocessing, name):
+        if said := RangeCheck.of(some, preprocessing).units_message(name):
             of_some = f" (of {len(some):,} of the {len(rows):,} rows)" if len(some) < len(rows) else ""
             warnings.warn(said + of_some, stacklevel=4)
 

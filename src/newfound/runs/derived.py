@@ -17,7 +17,7 @@ from newfound.config import OneOf, check_parameters
 from newfound.explain.audit_record import Audit
 from newfound.labels import Labels
 from newfound.models.in_numpy import normalised
-from newfound.preprocessing.checks import about_wild
+from newfound.preprocessing.checks import outlier_message
 from newfound.runs.all_rows import AllRows
 from newfound.runs.answer import discovered_columns, summarise_discovery
 from newfound.runs.making import made_whole
@@ -231,10 +231,10 @@ def _describe(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:
 
 
 def _log(model: Any, dataset: Dataset) -> list[str]:
-    """How the source was read, and what became of wild cells in it."""
+    """How the source was read, and which outliers were clipped."""
     names = dataset.feature_names
-    wild = about_wild(dataset.X, model.fitted_.preprocessing, lambda column: repr(names[column]))
-    return [*dataset.log, wild] if wild and wild not in dataset.log else dataset.log
+    clipped = outlier_message(dataset.X, model.fitted_.preprocessing, lambda column: repr(names[column]))
+    return [*dataset.log, clipped] if clipped and clipped not in dataset.log else dataset.log
 
 
 # ---- Acts on a run: decided by a person, kept in its log, and followed by all that the run says ----
