@@ -36,14 +36,14 @@ def imported_by(code: str, *arguments: object, cwd: Any = None) -> set[str]:
 def unscaled(is_kept: np.ndarray, scaling: Scaling) -> Preprocessing:
     """Columns as they are, but for what `scaling` does."""
     n, nothing = int(is_kept.sum()), np.zeros(int(is_kept.sum()))
-    fences = np.array([[-np.inf], [np.inf]]).repeat(n, axis=1)
+    no_limits = np.array([[-np.inf], [np.inf]]).repeat(n, axis=1)
     return Preprocessing(
         is_kept=is_kept,
         fill_value=np.zeros(len(is_kept)),
         centre=nothing,
         unit=nothing + 1,
-        fences=fences,
-        ends=fences,
+        clip_range=no_limits,
+        fitted_range=no_limits,
         scaling=scaling,
         spread=1.0,
         is_scaled=nothing > 0,

@@ -8,7 +8,7 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM, load
-from newfound.saved import LIKELIHOOD_NAMES, sealed
+from newfound.saved import sealed
 
 METHODS = ("predict", "predict_proba", "predict_component", "predict_new_proba", "transform", "score_samples")
 
@@ -147,9 +147,3 @@ def test_sizes_are_bounded_before_anything_is_made(saved, part, entries, message
     change(saved, **{part: stored | entries})
     with pytest.raises(ValueError, match=message):
         load(saved)
-
-
-def test_every_likelihood_can_be_stored():
-    from newfound.models.likelihoods import LIKELIHOODS
-
-    assert set(LIKELIHOOD_NAMES) == set(LIKELIHOODS)

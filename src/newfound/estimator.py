@@ -29,12 +29,12 @@ from newfound.labelling.suggest import Suggestions, suggest_rows
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import in_numpy
-from newfound.models.architecture import MODELS
+from newfound.models.architecture import LIKELIHOODS, MODELS
 from newfound.predictor import Predictor, check_fitted, may_be_lazy
 from newfound.preprocessing import checks
 from newfound.saved import load_fitted, save_fitted
 
-LIKELIHOOD_CHOICES = ("auto", *in_numpy.FEATURE_TYPES)
+LIKELIHOOD_CHOICES = ("auto", *(name for name, kind in LIKELIHOODS.items() if not kind.needs_feature_types))
 
 PARAMETER_RULES: dict[str, tuple[Rule, ...]] = {  # feature_types and image_shape are checked against X
     "n_new": (Number(0, 10_000, whole=True), OneOf(("auto",))),
@@ -359,7 +359,7 @@ class DeepGenerativeClassifier(
             checks.check_finite(X, None)
             return X
         checks.check_readable(X)
-        with checks.overflow_told():
+        with checks.explain_overflow():
             X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
         checks.check_finite(X, getattr(self, "feature_names_in_", None))
         return X
@@ -518,7 +518,7 @@ def estimator_of(model: str) -> type[DeepGenerativeClassifier]:
     for estimator in (GMDGM, SSVAE):
         if estimator.model == model:
             return estimator
-    return type(model, (DeepGenerativeClassifier,), {"model": model, "__doc__": MODELS[model].__doc__})
+    return type(model, (DeepGenerativeClassifier,), {"model": model, "__doc__": MODELS[model].in_jax.__doc__})
 
 
 def load(folder: str | PathLike) -> DeepGenerativeClassifier:

@@ -26,11 +26,10 @@ from newfound.labelling.given import N_LENGTHS, corrected
 from newfound.labelling.lineage import ClassMapping
 from newfound.labelling.suggest import Likeness, joined
 from newfound.labels import UNLABELLED, Labels
-from newfound.models.architecture import MODELS, Architecture, log_prior
+from newfound.models.architecture import LIKELIHOODS, MODELS, Architecture, log_prior
 from newfound.models.base import model_of
-from newfound.models.in_numpy import MIN_LABELS, Inference, Posterior, fit_temperature, normed
-from newfound.models.likelihoods import LIKELIHOODS
-from newfound.preprocessing.checks import about_wild, check_feature_types, check_image_shape
+from newfound.models.in_numpy import MIN_LABELS, Inference, Posterior, fit_temperature, normalised
+from newfound.preprocessing.checks import check_feature_types, check_image_shape, outlier_message
 from newfound.preprocessing.columns import Preprocessing, SumOverRows, decide, is_binary
 from newfound.training.batches import split_rows
 from newfound.training.checkpoints import Checkpoints
@@ -222,8 +221,8 @@ def _preprocessing(
             f"{min_std:g}) and are dropped: the first is column {int(np.argmin(preprocessing.is_kept))}.",
             stacklevel=5,
         )
-    if wild := about_wild(X, preprocessing, lambda column: f"column {column}"):
-        warnings.warn(wild, stacklevel=5)
+    if clipped := outlier_message(X, preprocessing, lambda column: f"column {column}"):
+        warnings.warn(clipped, stacklevel=5)
     return preprocessing
 
 
@@ -301,7 +300,7 @@ def _row_answers(
     if found is not None and found.n_new:
         component, probabilities = found.labels, found.targets
     else:  # there are no new classes, and the classifier is better at known ones
-        probabilities = normed(inference.component_probabilities(X, temperature))
+        probabilities = normalised(inference.component_probabilities(X, temperature))
         component = classes.answer(probabilities).component
     is_labelled = data.labels != UNLABELLED
     return {

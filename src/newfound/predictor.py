@@ -15,8 +15,8 @@ import numpy as np
 from newfound._internal.frames import is_frame, select_columns, values_of, with_columns
 from newfound.classes import Decision, answer_columns
 from newfound.fitted import Fitted
-from newfound.models.in_numpy import normed
-from newfound.preprocessing.checks import Reach, about_reach, as_rows, check_finite, check_numeric, check_shape
+from newfound.models.in_numpy import normalised
+from newfound.preprocessing.checks import RangeCheck, as_rows, check_finite, check_numeric, check_shape
 from newfound.saved import load_fitted
 
 ROWS_CHECKED = 1_000  # of those to predict, to see whether they are in the range of the fitted rows
@@ -198,7 +198,7 @@ class Predictor:
         return self.fitted_.inference.latent_means(self._checked_rows(X))
 
     def _of_components(self, rows: np.ndarray) -> np.ndarray:
-        return normed(self.fitted_.inference.component_probabilities(rows, self.fitted_.temperature))
+        return normalised(self.fitted_.inference.component_probabilities(rows, self.fitted_.temperature))
 
     def _checked_rows(self, X: Any) -> np.ndarray:
         """Rows to predict; a warning if they are out of the range of the fit, as they are in other units."""
@@ -211,7 +211,7 @@ class Predictor:
             return f"column {column if names is None else repr(names[column])}"
 
         some = rows[:: max(1, len(rows) // ROWS_CHECKED)]
-        if said := about_reach(Reach.of(some, preprocessing), preprocessing, name):
+        if said := RangeCheck.of(some, preprocessing).units_message(name):
             of_some = f" (of {len(some):,} of the {len(rows):,} rows)" if len(some) < len(rows) else ""
             warnings.warn(said + of_some, stacklevel=4)
         return rows

@@ -25,7 +25,7 @@ from newfound.discovery.groups import Evidence
 from newfound.discovery.selection import Selection
 from newfound.discovery.tree import ClassTree
 from newfound.fitted import Fitted, RestartResult, Termination
-from newfound.models.architecture import MODELS, Architecture, posterior_shapes
+from newfound.models.architecture import LIKELIHOODS, MODELS, Architecture, posterior_shapes
 from newfound.preprocessing.columns import Preprocessing, Scaling
 
 # ---- What `model.json` must be before a model is made of it ----
@@ -36,7 +36,6 @@ from newfound.preprocessing.columns import Preprocessing, Scaling
 
 CHECKSUM = "checksum"
 MOST_LAYERS = 100
-LIKELIHOOD_NAMES = ("bernoulli", "gaussian", "gaussian-fixed", "mixed")  # as in LIKELIHOODS, which needs JAX
 MOST_COMPONENTS = 100_000
 SAVE_AGAIN = "Save the model again."
 
@@ -63,7 +62,7 @@ RULES: dict[str, Rule] = {
     "n_components": Number(1, MOST_COMPONENTS, whole=True),
     "latent_dim": Number(1, 1_000, whole=True),
     "hidden_layer_sizes": Several(Number(1, 100_000, whole=True)),
-    "likelihood": OneOf(LIKELIHOOD_NAMES),
+    "likelihood": OneOf(tuple(LIKELIHOODS)),
     "posterior": Objective.__dataclass_fields__["posterior"].metadata["rules"][0],
     "activation": Optimisation.__dataclass_fields__["activation"].metadata["rules"][0],
 }
@@ -314,8 +313,8 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         "preprocessing.fill_value": preprocessing.fill_value,
         "preprocessing.centre": preprocessing.centre,
         "preprocessing.unit": preprocessing.unit,
-        "preprocessing.fences": preprocessing.fences,
-        "preprocessing.ends": preprocessing.ends,
+        "preprocessing.fences": preprocessing.clip_range,
+        "preprocessing.ends": preprocessing.fitted_range,
         "preprocessing.is_scaled": preprocessing.is_scaled,
         "preprocessing.shift": np.asarray(preprocessing.scaling.shift),
         "preprocessing.scale": np.asarray(preprocessing.scaling.scale),
@@ -411,8 +410,8 @@ def _preprocessing(tensors: dict[str, np.ndarray], architecture: Architecture) -
         fill_value=tensors["preprocessing.fill_value"],
         centre=tensors["preprocessing.centre"],
         unit=tensors["preprocessing.unit"],
-        fences=tensors["preprocessing.fences"],
-        ends=tensors["preprocessing.ends"],
+        clip_range=tensors["preprocessing.fences"],
+        fitted_range=tensors["preprocessing.ends"],
         scaling=Scaling(tensors["preprocessing.shift"], tensors["preprocessing.scale"]),
         spread=float(tensors["preprocessing.spread"]),
         is_scaled=tensors["preprocessing.is_scaled"].astype(bool),

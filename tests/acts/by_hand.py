@@ -51,5 +51,5 @@ def fitted_by_hand(kind, n_known, n_fragments, n_new, seed, n_rows=60, has_tree=
 @cache
 def network(n_components):
     architecture = Architecture("gmdgm", 2, n_components, 1, (2,), "gaussian")
-    model = MODELS["gmdgm"].init(np.random.default_rng(0), architecture, jnp.zeros(n_components), jnp.float32(1))
+    model = MODELS["gmdgm"].in_jax.init(np.random.default_rng(0), architecture, jnp.zeros(n_components), jnp.float32(1))
     return architecture, RestartResult(0, weights_of(model), Termination.MAX_EPOCHS, 0.0, 0, {"elbo": np.zeros(1)})

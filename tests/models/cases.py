@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from newfound.models.architecture import MODELS, Architecture, log_prior
+from newfound.models.architecture import LIKELIHOODS, MODELS, Architecture, log_prior
 from newfound.models.base import DeepGenerativeModel
-from newfound.models.likelihoods import LIKELIHOODS
 from newfound.models.networks import key_of
 
 D_X, N_KNOWN, N_NEW = 6, 2, 3
@@ -38,7 +37,7 @@ class Case:
         log_p_y = jnp.asarray(log_prior(np.array([3, 1]), N_NEW, 0.5))
 
         rng = np.random.default_rng(0)
-        model = MODELS[self.model].init(rng, architecture, log_p_y, jnp.float32(SIGMA))
+        model = MODELS[self.model].in_jax.init(rng, architecture, log_p_y, jnp.float32(SIGMA))
         moved = jax.tree.map(lambda leaf: jax.device_put(leaf + 0.3 * rng.normal(size=leaf.shape).astype("f4")), model)
         return eqx.tree_at(_fixed_parts, moved, _fixed_parts(model))
 

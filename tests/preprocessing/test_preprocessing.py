@@ -63,26 +63,26 @@ def test_noise_on_a_large_number_is_kept():
     np.testing.assert_allclose(x.std(axis=0), 1, rtol=1e-3)
 
 
-@pytest.mark.parametrize("wild", [1e4, -1e9, 1e30])
-def test_a_wild_cell_counts_like_the_nearest_that_is_not_and_changes_no_other_row(wild):
+@pytest.mark.parametrize("outlier", [1e4, -1e9, 1e30])
+def test_an_outlier_is_clipped_to_the_nearest_other_value_and_changes_no_other_row(outlier):
     rows = RNG.normal(5, 3, (200, 4))
     spoiled = rows.copy()
-    spoiled[7, 2] = wild
+    spoiled[7, 2] = outlier
     made = decide(spoiled, "auto", 0.0)
-    assert made.n_wild(spoiled).tolist() == [0, 0, 1, 0]
+    assert made.n_outliers(spoiled).tolist() == [0, 0, 1, 0]
     others = np.delete(np.arange(200), 7)
     np.testing.assert_allclose(seen(made, spoiled)[others], seen(decide(rows, "auto", 0.0), rows)[others], atol=0.5)
     x = seen(made, spoiled)[:, 2]
-    assert x[7] == (x[others].max() if wild > 0 else x[others].min())
-    assert (made.ends == [np.delete(spoiled, 7, axis=0).min(axis=0), np.delete(spoiled, 7, axis=0).max(axis=0)])[
-        :, 2
-    ].all()
+    assert x[7] == (x[others].max() if outlier > 0 else x[others].min())
+    assert (
+        made.fitted_range == [np.delete(spoiled, 7, axis=0).min(axis=0), np.delete(spoiled, 7, axis=0).max(axis=0)]
+    )[:, 2].all()
 
 
-def test_columns_of_few_values_have_no_wild_cells():
+def test_columns_of_few_values_have_no_outliers():
     rare = np.zeros((300, 3))
     rare[0, 0], rare[:3, 1], rare[:30, 2] = 1, 1, 1
-    assert not decide(rare, "auto", 0.0).n_wild(rare).any()
+    assert not decide(rare, "auto", 0.0).n_outliers(rare).any()
 
 
 def test_a_model_of_floats_reads_bytes_and_the_other_way_round():

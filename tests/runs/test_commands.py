@@ -40,8 +40,8 @@ def test_predict_says_how_many_cells_are_not_like_those_of_the_fit(workplace, tm
     run = workplace / "run"
     said = newfound("predict", run, "metres.csv", "--out", "out.csv", cwd=tmp_path).stdout
     said = " ".join(said.split())
-    assert re.search(r"2\d\d cells \(\d+%\) lie outside of what was fitted on: 'height' \(240\)", said)
-    assert "Are these rows in the units that were fitted on?" in said
+    assert re.search(r"2\d\d cells \(\d+%\) are outside the training range: 'height' \(240\)", said)
+    assert "Check the units. If they match the training data, these rows are far outside it" in said
     said = newfound("evaluate", run, "with-truth.csv", "--label", "truth", cwd=tmp_path).stdout
     assert "'height' (240)" in said
     same = newfound("predict", run, workplace / "more.csv", "--out", "same.csv", cwd=tmp_path).stdout

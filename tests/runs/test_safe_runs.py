@@ -448,8 +448,11 @@ def test_wild_cells_are_told_in_the_log_of_a_run(workplace, tmp_path):
 
     lines = (workplace / "pets.csv").read_text().splitlines()
     cells = lines[5].split(",")
-    (tmp_path / "wild.csv").write_text("\n".join([*lines[:5], ",".join([cells[0], "1e9", *cells[2:]]), *lines[6:]]))
-    model, wild = open_run(workplace / "run").model, read_dataset(tmp_path / "wild.csv", label="species", id="name")
+    (tmp_path / "outlier.csv").write_text("\n".join([*lines[:5], ",".join([cells[0], "1e9", *cells[2:]]), *lines[6:]]))
+    model, spoiled = (
+        open_run(workplace / "run").model,
+        read_dataset(tmp_path / "outlier.csv", label="species", id="name"),
+    )
     assert _log(model, read_dataset(workplace / "pets.csv", label="species", id="name"))[-1].startswith("In all")
-    assert "1 cell in 1 column lies far away from nearly all others" in _log(model, wild)[-1]
-    assert "in 'weight', where values from" in _log(model, wild)[-1]
+    assert "1 outlier cell in 'weight' was clipped" in _log(model, spoiled)[-1]
+    assert "(kept range: " in _log(model, spoiled)[-1]

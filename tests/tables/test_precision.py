@@ -20,7 +20,7 @@ def test_what_single_precision_would_lose_is_read_in_double(tmp_path, shift, sca
 
 def test_numbers_that_single_precision_holds_well_enough_take_half_the_memory():
     numbers = np.random.default_rng(0).normal(170.1, 10, size=(40, 3))
-    numbers[0] = 1e300  # a wild cell is no reason
+    numbers[0] = 1e300  # an outlier is no reason
     assert read_dataset(numbers).X.dtype == np.float32
 
 

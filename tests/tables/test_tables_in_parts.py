@@ -94,7 +94,7 @@ def test_a_sample_of_all_rows_is_the_table_itself(folder):
 
 
 def test_statistics_of_all_rows_in_one_pass_are_those_of_all_rows_in_memory():
-    """In double precision: 1e9 with unit noise keeps its noise; a wild cell is left out of both."""
+    """In double precision: 1e9 with unit noise keeps its noise; an outlier is left out of both."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(1e9, 1, 5_000), rng.normal(0, 1e-6, 5_000), np.full(5_000, 3.0)])
     X[17, 1] = 1e9

@@ -343,7 +343,9 @@ def test_a_component_without_rows_lies_among_all_of_them():
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_with_placed_components_treats_each_like_the_first(model, posterior):
     architecture = Architecture(model, D_X, 4, 2, (16, 16), "gaussian", posterior)
-    fresh = MODELS[model].init(np.random.default_rng(0), architecture, jnp.log(jnp.full(4, 0.25)), jnp.float32(1))
+    fresh = MODELS[model].in_jax.init(
+        np.random.default_rng(0), architecture, jnp.log(jnp.full(4, 0.25)), jnp.float32(1)
+    )
     mean, log_var = jnp.arange(8.0).reshape(4, 2), jnp.zeros((4, 2))
     placed = fresh.place_components(mean, log_var)
     x, ys = jnp.ones(D_X), jnp.eye(4)

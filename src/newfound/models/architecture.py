@@ -1,6 +1,9 @@
-"""What decides a model's shape, its prior over y and the list of models: plain records and NumPy, without JAX."""
+"""The list of models and of likelihoods, and what decides a model's shape: plain records and NumPy, without JAX.
 
-from collections import UserDict
+A new model or likelihood is its class, written in JAX, and one line here. Equations are imported with JAX when a fit
+first needs them: predictions (`in_numpy`) read a model's arrays by name.
+"""
+
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
@@ -10,20 +13,65 @@ import numpy as np
 
 from newfound.preprocessing.columns import Blocks
 
-# ---- What decides a model's shape, and its prior over y: plain records and NumPy, without JAX ----
+
+class ModelKind(NamedTuple):
+    """What can be said of a model without importing JAX."""
+
+    title: str  # as people write it
+    where: str  # the class with its equations, "module:name" within this package
+    pretrains: bool  # by default
+    p_z: str | None = None  # how NumPy reads p(z | y): "mixture" or "standard normal"; None leaves sampling to JAX
+
+    @property
+    def in_jax(self) -> Any:
+        """The class, a `models.base.DeepGenerativeModel`."""
+        return _imported(self.where)
+
+
+class LikelihoodKind(NamedTuple):
+    """What can be said of a likelihood without importing JAX."""
+
+    where: str  # its class, "module:name" within this package
+    decodes_as: str | None = None  # how NumPy samples all columns: "binary" or "numeric"; None leaves it to JAX
+    needs_unit_interval: bool = False  # columns must lie within 0..1, and are not standardised
+    sigma_is_given: bool = False  # by the user, instead of measured on the columns
+    needs_feature_types: bool = False  # chosen where these are given, and only there; they say how columns are sampled
+
+    @property
+    def in_jax(self) -> Any:
+        """The class, a `models.likelihoods.Likelihood`."""
+        return _imported(self.where)
+
+
+def _imported(where: str) -> Any:
+    module, _, name = where.partition(":")
+    return getattr(import_module(f"newfound.models.{module}"), name)
+
+
+MODELS = {
+    "gmdgm": ModelKind("GM-DGM", "gmdgm:GaussianMixtureDGM", pretrains=True, p_z="mixture"),
+    "ssvae": ModelKind("SSVAE", "ssvae:SemiSupervisedVAE", pretrains=False, p_z="standard normal"),
+}
+LIKELIHOODS = {
+    "bernoulli": LikelihoodKind("likelihoods:Bernoulli", decodes_as="binary", needs_unit_interval=True),
+    "gaussian": LikelihoodKind("likelihoods:LearnedGaussian", decodes_as="numeric"),
+    "gaussian-fixed": LikelihoodKind("likelihoods:FixedGaussian", decodes_as="numeric", sigma_is_given=True),
+    "mixed": LikelihoodKind("likelihoods:Mixed", needs_feature_types=True),
+}
+SIGMA_FLOOR = 0.1  # of a learned σ, relative to its unit (`models.likelihoods.LearnedGaussian`)
 
 
 class Architecture(NamedTuple):
     """Everything that decides a model's shape. Hashable: fits of the same architecture share their compiled code."""
 
-    model: str  # a name in `newfound.models.MODELS`
+    model: str  # a name in `MODELS`
     n_features: int  # d_x
     n_components: int  # K
     latent_dim: int  # d_z
     hidden_layer_sizes: tuple[int, ...]
-    likelihood: str  # a name in `newfound.models.likelihoods.LIKELIHOODS`
+    likelihood: str  # a name in `LIKELIHOODS`
     posterior: str = "structured"  # or "mean-field": z's posterior without y
-    activation: str = "relu"
+    activation: str = "relu"  # see `config.Optimisation.activation`
     init_scale: float | None = None  # of N(0, scale²) kernels; None is Glorot's
     blocks: Blocks = ()  # which columns are of which feature type, for the likelihood "mixed"
 
@@ -38,13 +86,11 @@ def log_prior(label_counts: np.ndarray, n_new: int, prior_known: float) -> np.nd
     return np.log(np.concatenate([known, new])).astype(np.float32)
 
 
-# ---- The shapes of a model's arrays, by name, from its architecture alone: what a stored model must hold ----
-
-Shapes = dict[str, tuple[int, ...]]  # by the names of `models.weights`
+Shapes = dict[str, tuple[int, ...]]  # by the names of `models.base.weights_of`
 
 
 def posterior_shapes(architecture: Architecture) -> Shapes:
-    """What every model holds, whatever its equations: p(y), and the networks of q(y | x) and q(z | x, y)."""
+    """What every stored model must hold: p(y), and the networks of q(y | x) and q(z | x, y)."""
     d_x, n_components, d_z = architecture.n_features, architecture.n_components, architecture.latent_dim
     encoder_inputs = (d_x, n_components) if architecture.posterior == "structured" else (d_x,)
     hidden = architecture.hidden_layer_sizes
@@ -64,26 +110,3 @@ def _network(name: str, inputs: Sequence[int], hidden: Sequence[int], outputs: S
         "output_biases": [(n,) for n in outputs],
     }
     return {f".{name}.{kind}[{i}]": shape for kind, of in shapes.items() for i, shape in enumerate(of)}
-
-
-# ---- A registry whose members are imported when they are asked for ----
-
-
-class OnDemand(UserDict[str, Any]):
-    """Names, and of each member itself or where it is defined, as "package.module.member"."""
-
-    def __getitem__(self, name: str) -> Any:
-        member = super().__getitem__(name)
-        if not isinstance(member, str):
-            return member
-        module, _, attribute = member.rpartition(".")
-        return getattr(import_module(module), attribute)
-
-
-# ---- The paper's models: `gmdgm` and `ssvae` are its equations, `objective` what both maximise ----
-# A model is written in JAX, which is imported with the first one that is asked for: whoever only predicts (`inference`)
-# needs a model's name and its arrays, not its equations.
-
-MODELS = OnDemand(
-    {"gmdgm": "newfound.models.gmdgm.GaussianMixtureDGM", "ssvae": "newfound.models.ssvae.SemiSupervisedVAE"}
-)

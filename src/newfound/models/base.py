@@ -1,10 +1,14 @@
-"""What the paper's two models share: the posterior, the parts a model must add, and its arrays by name."""
+"""What the paper's two models share: the posterior, the parts a model must add, and its arrays by name.
+
+A model is written for one row: x of d_x features, y a point of the K-simplex (one-hot, or a relaxed sample of one),
+z of d_z latent dimensions. `jax.vmap` makes the batch.
+"""
 
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,17 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from newfound.models.architecture import MODELS, Architecture
-from newfound.models.likelihoods import LIKELIHOODS, Likelihood
+from newfound.models.architecture import LIKELIHOODS, MODELS, Architecture
+from newfound.models.likelihoods import Likelihood
 from newfound.models.networks import Mlp, zeros
-
-# ---- What the paper's two models share: the posterior, and the parts a model must add ----
-# A model is written for one row: x of d_x features, y a point of the K-simplex (one-hot, or a relaxed sample of one),
-# z of d_z latent dimensions. `jax.vmap` makes the batch.
 
 
 def vmap_unless_single(f: Callable) -> Callable:
-    """`vmap`; over a single element the axis is left out, without which XLA lays out its products better."""
+    """`vmap`, but a single element has no batch axis: XLA lays out its products better without one."""
 
     def mapped(*arrays: PyTree) -> PyTree:
         if len(jax.tree.leaves(arrays)[0]) > 1:
@@ -46,9 +46,6 @@ class Gaussian(NamedTuple):
 class DeepGenerativeModel(eqx.Module):
     """p(x, y, z) with the posterior q(z, y | x) = q(z | x, y) q(y | x)."""
 
-    title: ClassVar[str]  # as people write it
-    pretrains: ClassVar[bool]  # by default
-
     log_p_y: Float[Array, " K"]
     classifier: Mlp
     encoder: Mlp
@@ -68,7 +65,7 @@ class DeepGenerativeModel(eqx.Module):
         log_p_y: Float[Array, " K"],
         sigma: Float[Array, ""],
     ) -> "DeepGenerativeModel":
-        """A model with fresh parameters; for `sigma` see `Likelihood.init`."""
+        """A model with new random parameters; for `sigma` see `Likelihood.init`."""
 
     @abstractmethod
     def p_z(self, y: Float[Array, " K"]) -> Gaussian:
@@ -76,14 +73,14 @@ class DeepGenerativeModel(eqx.Module):
 
     @abstractmethod
     def p_x(self, y: Float[Array, " K"], z: Float[Array, " d_z"]) -> Float[Array, " d_x"]:
-        """p(x | y, z), as the decoder's output: the likelihood says what it means."""
+        """p(x | y, z), as the decoder's output, which the likelihood interprets."""
 
     @abstractmethod
     def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "DeepGenerativeModel":
-        """After VAE pretraining with the first component only: every y is treated like it, and p(z | y) is placed."""
+        """After VAE pretraining with the first component only: treat every y like it, and place p(z | y)."""
 
     def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "DeepGenerativeModel":
-        """The same networks for other components: each begins as the one that `source` names."""
+        """The same networks for other components; `source` gives the component that each starts as a copy of."""
         classifier, encoder = self.classifier.with_outputs(source), self.encoder.with_inputs(1, source)
         return dataclasses.replace(self, log_p_y=log_p_y, classifier=classifier, encoder=encoder)
 
@@ -93,7 +90,7 @@ class DeepGenerativeModel(eqx.Module):
         return jax.nn.log_softmax(logits)
 
     def q_z(self, x: Float[Array, " d_x"], y: Float[Array, " K"]) -> Gaussian:
-        """q(z | x, y) = N(z | μ(x, y), Σ(x, y)); the mean-field posterior, q(z | x), does not look at y."""
+        """q(z | x, y) = N(z | μ(x, y), Σ(x, y)); the mean-field posterior, q(z | x), ignores y."""
         inputs = (x, y)[: len(self.encoder.input_kernels)]
         return Gaussian(*self.encoder(*inputs))
 
@@ -117,22 +114,22 @@ def shared_parts(
         "classifier": network(rng, inputs=(d_x,), outputs=(n_components,)),
         "encoder": network(rng, inputs=encoder_inputs, outputs=(d_z, d_z)),
         "decoder": network(rng, inputs=decoder_inputs, outputs=(d_x,)),
-        "likelihood": LIKELIHOODS[architecture.likelihood].init(d_x, sigma, architecture.blocks),
+        "likelihood": LIKELIHOODS[architecture.likelihood].in_jax.init(d_x, sigma, architecture.blocks),
     }
 
 
-# ---- A model and its arrays by name: what training leaves, what is stored, and what `inference` reads ----
+# ---- A model's arrays by name: what training returns, a model file holds and `in_numpy` reads ----
 
 
 def weights_of(model: eqx.Module) -> dict[str, np.ndarray]:
-    """Every array by its place in the model, such as ".classifier.input_kernels[0]"."""
+    """Every array by its path in the model, such as ".classifier.input_kernels[0]"."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(model)
     return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
 
 
 def model_of(architecture: Architecture, weights: dict[str, np.ndarray]) -> DeepGenerativeModel:
-    """The model that has these arrays."""
+    """The model with these arrays."""
     log_p_y, sigma = zeros(architecture.n_components), jnp.float32(1)
-    blank = MODELS[architecture.model].init(np.random.default_rng(0), architecture, log_p_y, sigma)
+    blank = MODELS[architecture.model].in_jax.init(np.random.default_rng(0), architecture, log_p_y, sigma)
     paths, structure = jax.tree_util.tree_flatten_with_path(blank)
     return jax.tree.unflatten(structure, [weights[jax.tree_util.keystr(path)] for path, _ in paths])

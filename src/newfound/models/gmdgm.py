@@ -18,9 +18,6 @@ class GaussianMixtureDGM(DeepGenerativeModel):
     p(x | z) = the likelihood at decoder(z)     `decoder`, `likelihood`
     """
 
-    title = "GM-DGM"
-    pretrains = True
-
     component_mean: Float[Array, "K d_z"]
     component_log_var: Float[Array, "K d_z"]
 

@@ -1,4 +1,8 @@
-"""What a trained model says of rows, in NumPy from its weights: the posterior of y, the mean of z, and the way back."""
+"""What a trained model predicts and generates, in NumPy from its weights: q(y | x), the mean of z, p(x | y, z).
+
+The networks are small: a compiled program would gain nothing here, and its start costs seconds. Every model in JAX is
+the slow oracle (`tests/models/test_inference.py`).
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -8,32 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound._internal.threads import in_threads
-from newfound.models.architecture import Architecture
+from newfound.models.architecture import LIKELIHOODS, MODELS, SIGMA_FLOOR, Architecture
 from newfound.preprocessing.columns import Blocks, Preprocessing
 
-# ---- What a trained model says of rows, in NumPy from its weights: the posterior of y, and the mean of z ----
-# The networks are small: a compiled program would gain nothing here, and its start costs seconds. Every model of the
-# registry, in JAX, is the slow oracle (`tests/models/test_inference.py`).
+BLOCK_BYTES = 2**20  # of the widest layer of a block of rows: what fits in a core's own cache, and is enough for BLAS
+TILE = 64  # rows: BLAS computes an incomplete tile by other kernels, which round differently
+DOUBLE_PRECISION_ROWS = 64  # up to here double precision costs no more, and no digit depends on the order of the rows
+NEGLIGIBLE = 1e-10  # a less probable component changes no mean of z in single precision
 
-BLOCK_BYTES = 2**20  # of the widest layer of a block of rows: what a core's own cache holds, and enough for BLAS
-TILE = 64  # rows: BLAS computes what is left over by other kernels, which round otherwise
-FEW_ROWS = 64  # so many cost no more in double precision, in which no digit depends on the order of the rows
-NEGLIGIBLE = 1e-10  # a component less probable than this moves no mean of z that single precision can tell
-
-Weights = Mapping[str, np.ndarray]  # by the names of `models.weights`
-
-
-def relu(h: np.ndarray) -> np.ndarray:
-    return np.maximum(h, 0, out=h)
-
-
-def gelu(h: np.ndarray) -> np.ndarray:
-    """½ h (1 + tanh √(2/π) (h + 0.044715 h³)), as JAX approximates it."""
-    return np.float32(0.5) * h * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (h + np.float32(0.044715) * h**3)))
-
-
-def silu(h: np.ndarray) -> np.ndarray:
-    return h * sigmoid(h)
+Weights = Mapping[str, np.ndarray]  # by the names of `models.base.weights_of`
+Activation = Callable[[np.ndarray], np.ndarray]
 
 
 def sigmoid(h: np.ndarray) -> np.ndarray:
@@ -41,12 +29,25 @@ def sigmoid(h: np.ndarray) -> np.ndarray:
     return np.float32(0.5) * (np.tanh(np.float32(0.5) * h) + 1)
 
 
-ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "relu": relu,
-    "gelu": gelu,
-    "silu": silu,
-    "tanh": lambda h: np.tanh(h, out=h),
-}
+class Activations:
+    """Of the hidden layers, each by its name in `jax.nn`; they may write over h."""
+
+    @staticmethod
+    def relu(h: np.ndarray) -> np.ndarray:
+        return np.maximum(h, 0, out=h)
+
+    @staticmethod
+    def gelu(h: np.ndarray) -> np.ndarray:
+        """½ h (1 + tanh √(2/π) (h + 0.044715 h³)), as JAX approximates it."""
+        return np.float32(0.5) * h * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (h + np.float32(0.044715) * h**3)))
+
+    @staticmethod
+    def silu(h: np.ndarray) -> np.ndarray:
+        return h * sigmoid(h)
+
+    @staticmethod
+    def tanh(h: np.ndarray) -> np.ndarray:
+        return np.tanh(h, out=h)
 
 
 class Layer(NamedTuple):
@@ -60,9 +61,6 @@ class Layer(NamedTuple):
         output += self.bias
         return output
 
-    def doubled(self) -> "Layer":
-        return Layer(self.kernel.astype(float), self.bias.astype(float))
-
 
 @dataclass(frozen=True, eq=False)
 class Perceptron:
@@ -72,11 +70,11 @@ class Perceptron:
     input_bias: np.ndarray
     hidden: tuple[Layer, ...]
     outputs: tuple[Layer, ...]
-    activate: Callable[[np.ndarray], np.ndarray]
+    activate: Activation
 
     @classmethod
     def of(cls, weights: Weights, network: str, activation: str) -> "Perceptron":
-        """The network that stands under this name among a model's weights."""
+        """The network of this name among a model's weights."""
 
         def arrays(kind: str) -> list[np.ndarray]:
             names = (f".{network}.{kind}[{i}]" for i in range(len(weights)))
@@ -85,10 +83,11 @@ class Perceptron:
         first, *others = arrays("hidden_biases")
         hidden = map(Layer, arrays("hidden_kernels"), others)
         outputs = map(Layer, arrays("output_kernels"), arrays("output_biases"))
-        return cls(tuple(arrays("input_kernels")), first, tuple(hidden), tuple(outputs), ACTIVATIONS[activation])
+        activate = getattr(Activations, activation)
+        return cls(tuple(arrays("input_kernels")), first, tuple(hidden), tuple(outputs), activate)
 
     def first(self, x: np.ndarray) -> np.ndarray:
-        """What the first input alone brings to the first hidden layer, before it is activated."""
+        """What the first input alone adds to the first hidden layer, before it is activated."""
         h = x @ self.input_kernels[0]
         h += self.input_bias
         return h
@@ -100,19 +99,18 @@ class Perceptron:
             h = self.activate(layer(h))
         return h
 
-    def doubled(self) -> "Perceptron":
-        """With weights in double precision."""
+    def in_double_precision(self) -> "Perceptron":
         return replace(
             self,
             input_kernels=tuple(kernel.astype(float) for kernel in self.input_kernels),
             input_bias=self.input_bias.astype(float),
-            hidden=tuple(layer.doubled() for layer in self.hidden),
-            outputs=tuple(layer.doubled() for layer in self.outputs),
+            hidden=tuple(Layer(kernel.astype(float), bias.astype(float)) for kernel, bias in self.hidden),
+            outputs=tuple(Layer(kernel.astype(float), bias.astype(float)) for kernel, bias in self.outputs),
         )
 
     @property
     def widest(self) -> int:
-        """Numbers that a row needs in its widest layer, or comes with."""
+        """How many numbers a row has in its widest layer, the input included."""
         return max(*self.input_kernels[0].shape, *(layer.kernel.shape[1] for layer in self.hidden))
 
 
@@ -127,10 +125,6 @@ class Posterior:
     def of(cls, architecture: Architecture, weights: Weights) -> "Posterior":
         return cls(*(Perceptron.of(weights, name, architecture.activation) for name in ("classifier", "encoder")))
 
-    def doubled(self) -> "Posterior":
-        """With weights in double precision: else NumPy would turn all of them into it at every call."""
-        return Posterior(self.classifier.doubled(), self.encoder.doubled())
-
     def logits(self, x: np.ndarray) -> np.ndarray:
         """Log q(y | x) and a constant for each row; the constant makes the largest 0."""
         logits = self.classifier.outputs[0](self.classifier.last(self.classifier.first(x)))
@@ -143,14 +137,13 @@ class Posterior:
         return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
 
     def mean_z(self, x: np.ndarray) -> np.ndarray:
-        """E_{q(z, y | x)} z = Σ_k q(k | x) μ(x, k); the output layer of μ is linear, so that it comes after the sum.
+        """E_{q(z, y | x)} z = Σ_k q(k | x) μ(x, k); the output layer of μ is linear, so it is applied after the sum.
 
-        To be asked in double precision: rows are taken together by their components, and no answer may hang on who else
-        is there.
+        Call it in double precision: rows are grouped by component, and a row's answer must not depend on the others.
         """
         encoder = self.encoder
         of_x = encoder.first(x)
-        if len(encoder.input_kernels) == 1:  # mean-field: y is not looked at
+        if len(encoder.input_kernels) == 1:  # mean-field: without y
             return encoder.outputs[0](encoder.last(of_x)).astype(np.float32)
         q = np.exp(self.log_q_y(x))
         last = np.zeros((len(x), encoder.outputs[0].kernel.shape[0]))
@@ -163,13 +156,13 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What is asked of a posterior about a user's rows, floats or bytes, as many as there are."""
+    """What is asked of a posterior about a user's rows, floats or bytes, any number of them."""
 
     posterior: Posterior
     preprocessing: Preprocessing
 
     def component_probabilities(self, X: np.ndarray, temperature: float = 1.0) -> np.ndarray:
-        """q(y | x)^(1/T) in single precision, of which the largest is 1 in each row; `normed` makes them sum to 1."""
+        """q(y | x)^(1/T) in single precision; the largest is 1 in each row, `normalised` makes them sum to 1."""
 
         def of(posterior: Posterior, x: np.ndarray) -> np.ndarray:
             logits = posterior.logits(x)
@@ -177,50 +170,51 @@ class Inference:
                 logits /= np.float32(temperature)
             return np.exp(logits, out=logits)
 
-        return self._in_blocks(of, X)
+        return self._map_blocks(of, X)
 
     def component_log_probabilities(self, X: np.ndarray) -> np.ndarray:
         """Log q(y | x)."""
-        return self._in_blocks(Posterior.log_q_y, X)
+        return self._map_blocks(Posterior.log_q_y, X)
 
     def latent_means(self, X: np.ndarray) -> np.ndarray:
         """E_{q(z, y | x)} z."""
-        return self._in_blocks(lambda posterior, x: self._doubled.mean_z(x.astype(float, copy=False)), X)
+        return self._map_blocks(lambda posterior, x: self._double_precision.mean_z(x.astype(float, copy=False)), X)
 
-    def _in_blocks(self, function: Callable[[Posterior, np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
+    def _map_blocks(self, function: Callable[[Posterior, np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
         """`function` of the rows as the model sees them: chosen and scaled block by block, so X is never copied."""
         size = self._block_rows
-        if len(X) <= FEW_ROWS:
-            return function(self._doubled, self._scaled(X).astype(float)).astype(np.float32)
+        if len(X) <= DOUBLE_PRECISION_ROWS:
+            return function(self._double_precision, self._scaled(X).astype(float)).astype(np.float32)
         if len(X) <= size:
             return function(self.posterior, self._scaled(X))
         blocks = [X[i : i + size] for i in range(0, len(X), size)]
         return np.concatenate(in_threads(lambda block: function(self.posterior, self._scaled(block)), blocks))
 
-    @cached_property
-    def _doubled(self) -> Posterior:
-        return self.posterior.doubled()
-
     def _scaled(self, rows: np.ndarray) -> np.ndarray:
         """(rows − shift) · scale of the chosen columns, without the pass over them that would change nothing."""
         rows, (shift, scale) = self.preprocessing.select(rows), self.preprocessing.scaling
-        if self._shifts:
+        shifts, scales = self._shifts_and_scales
+        if shifts:
             x = np.subtract(rows, shift, dtype=np.float32)
             x *= scale
             return x
-        if not self._scales:
+        if not scales:
             return rows.astype(np.float32, copy=False)
-        x = rows.astype(np.float32)  # first, then in place: a product of two types goes by way of small buffers
+        x = rows.astype(np.float32)  # first, then in place: a product of two types uses small buffers
         x *= scale
         return x
 
-    @cached_property
-    def _shifts(self) -> bool:
-        return bool(np.any(self.preprocessing.scaling.shift))
+    # Computed once, because a service predicts one row at a time.
 
     @cached_property
-    def _scales(self) -> bool:
-        return bool(np.any(self.preprocessing.scaling.scale != 1))
+    def _double_precision(self) -> Posterior:
+        """Else NumPy would convert all weights at every call."""
+        return Posterior(self.posterior.classifier.in_double_precision(), self.posterior.encoder.in_double_precision())
+
+    @cached_property
+    def _shifts_and_scales(self) -> tuple[bool, bool]:
+        shift, scale = self.preprocessing.scaling
+        return bool(np.any(shift)), bool(np.any(scale != 1))
 
     @cached_property
     def _block_rows(self) -> int:
@@ -228,22 +222,22 @@ class Inference:
         return max(1, BLOCK_BYTES // (4 * widest * TILE)) * TILE
 
 
-def normed(probabilities: np.ndarray) -> np.ndarray:
-    """Each row of them as a distribution, in double precision."""
+def normalised(probabilities: np.ndarray) -> np.ndarray:
+    """Each row as a distribution, in double precision."""
     probabilities = probabilities.astype(float)
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     return probabilities
 
 
-# ---- How sure is it? One number, the temperature T, makes the probabilities of a trained network honest ----
+# ---- Calibration: one number, the temperature T, makes the probabilities of a trained network honest ----
 #     q_T(k | x) ∝ q(k | x)^(1/T)
 #
-# T > 1 makes an overconfident network less sure, T < 1 a diffident one more so; T = 1 leaves it as it is. T is fitted
-# on labels that training did not see, and so knows nothing of new classes: it is applied to them on trust.
+# T > 1 makes an overconfident network less sure, T < 1 an underconfident one surer; T = 1 changes nothing. T is fitted
+# on labels that training did not see. These have no new classes: that T also suits new classes is an assumption.
 
-MIN_LABELS = 10  # fewer tell nothing, and the prior would decide alone
+MIN_LABELS = 10  # with fewer, the prior would decide alone
 LOWEST, HIGHEST = 0.2, 20.0  # of T; below, the probabilities of thousands of components would underflow in float32
-PRIOR_STD = 0.5  # of log T: where every held-out label is right, likelihood alone would make all rows certain
+PRIOR_STD = 0.5  # of log T: where every held-out label is right, the likelihood alone would make all rows certain
 
 
 def fit_temperature(log_probabilities: np.ndarray, component_class: np.ndarray, labels: np.ndarray) -> float:
@@ -275,44 +269,29 @@ def fit_temperature(log_probabilities: np.ndarray, component_class: np.ndarray, 
 
 
 def negative_log_likelihood(logits: np.ndarray, is_true: np.ndarray) -> float:
-    """− Σ_rows log of the probability of the components that are the row's own, from logits that need not be normed."""
+    """− Σ_rows log P(the row's own components), from logits that need not be normalised."""
     from scipy.special import logsumexp
 
     of_true = logsumexp(np.where(is_true, logits, -np.inf), axis=1)
     return float((logsumexp(logits, axis=1) - of_true).sum())
 
 
-# ---- From components to rows, p(x | y, z) p(z | y), in NumPy from a model's weights ----
-# A model or a likelihood that has no line here generates by its own equations, in JAX (`compiled_inference`).
-
-Gaussians = tuple[np.ndarray, np.ndarray]  # means and log variances, (rows, d_z)
-
-
-def mixture(weights: Weights, components: np.ndarray) -> Gaussians:
-    """p(z | y) = N(z | μ(y), Σ(y))."""
-    return weights[".component_mean"][components], weights[".component_log_var"][components]
-
-
-def standard_normal(weights: Weights, components: np.ndarray) -> Gaussians:
-    """p(z) = N(z | 0, I), whatever y is."""
-    nothing = np.zeros((len(components), 1), np.float32)
-    return nothing, nothing
-
-
-P_Z: dict[str, Callable[[Weights, np.ndarray], Gaussians]] = {"gmdgm": mixture, "ssvae": standard_normal}
-FEATURE_TYPES = {"bernoulli": "binary", "gaussian": "numeric", "gaussian-fixed": "numeric"}  # of all columns
-GAUSSIAN_FLOOR = 0.1  # `models.likelihoods.LearnedGaussian.FLOOR`
+# ---- Generation: from components to rows, p(x | y, z) p(z | y) ----
 
 
 def is_known(architecture: Architecture) -> bool:
-    """Whether rows of such a model can be generated here."""
-    return architecture.model in P_Z and architecture.likelihood in (*FEATURE_TYPES, "mixed")
+    """Whether rows can be generated here; where not, `compiled_inference` does so by the model's equations in JAX."""
+    likelihood = LIKELIHOODS[architecture.likelihood]
+    can_decode = likelihood.needs_feature_types or likelihood.decodes_as is not None
+    return can_decode and MODELS[architecture.model].p_z is not None
 
 
 def decoded(architecture: Architecture, weights: Weights, components: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
     """The decoder's output at z = μ(y) + Σ(y)^½ ε, for each component y and ε."""
-    mean, log_var = P_Z[architecture.model](weights, components)
-    z = mean + np.exp(np.float32(0.5) * log_var) * epsilon.astype(np.float32)
+    z = epsilon.astype(np.float32)  # p(z) = N(z | 0, I)
+    if MODELS[architecture.model].p_z == "mixture":  # p(z | y) = N(z | μ(y), Σ(y))
+        mean, log_var = weights[".component_mean"][components], weights[".component_log_var"][components]
+        z = mean + np.exp(np.float32(0.5) * log_var) * z
     decoder = Perceptron.of(weights, "decoder", architecture.activation)
     h = decoder.first(z)
     if len(decoder.input_kernels) > 1:  # p(x | y, z)
@@ -349,15 +328,16 @@ def draws(architecture: Architecture, weights: Weights, mean: np.ndarray, rng: n
 
 
 def _blocks(architecture: Architecture) -> Blocks:
-    if architecture.likelihood == "mixed":
+    likelihood = LIKELIHOODS[architecture.likelihood]
+    if likelihood.decodes_as is None:
         return architecture.blocks
-    return ((FEATURE_TYPES[architecture.likelihood], tuple(range(architecture.n_features))),)
+    return ((likelihood.decodes_as, tuple(range(architecture.n_features))),)
 
 
 def _sigma(weights: Weights) -> np.ndarray:
-    """Of the numeric columns: given once for all, or learned for each."""
+    """Of the numeric columns: one given value, or learned for each."""
     given = weights.get(".likelihood.sigma")
     if given is not None:
         return given
     gaussian = ".likelihood.gaussian" if ".likelihood.gaussian.unit" in weights else ".likelihood"
-    return weights[f"{gaussian}.unit"] * (np.float32(GAUSSIAN_FLOOR) + np.exp(weights[f"{gaussian}.log_ratio"]))
+    return weights[f"{gaussian}.unit"] * (np.float32(SIGMA_FLOOR) + np.exp(weights[f"{gaussian}.log_ratio"]))

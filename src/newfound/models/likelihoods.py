@@ -1,10 +1,6 @@
-"""p(x | ·): what the decoder's output means.
-
-Each likelihood is written for one row x of d_x features and the decoder's output for it.
-"""
+"""p(x | ·): what the decoder's output means, for one row x of d_x features. `architecture.LIKELIHOODS` lists them."""
 
 from abc import abstractmethod
-from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -12,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from newfound.models.architecture import SIGMA_FLOOR
 from newfound.models.networks import zeros
 from newfound.preprocessing.columns import Blocks
 
@@ -20,10 +17,6 @@ Row = Float[Array, " d_x"]
 
 class Likelihood(eqx.Module):
     """The distribution of one row, given the decoder's output."""
-
-    needs_unit_interval: ClassVar[bool] = False  # columns must lie within 0..1, and are not standardised
-    sigma_is_given: ClassVar[bool] = False  # by the user, instead of measured on the columns
-    needs_feature_types: ClassVar[bool] = False  # chosen where these are given, and only there
 
     @classmethod
     @abstractmethod
@@ -53,14 +46,12 @@ class Bernoulli(Likelihood):
     For a grey value x in 0..1 that is the expected log-probability of the binary image drawn from it.
     """
 
-    needs_unit_interval = True
-
     @classmethod
     def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "Bernoulli":
         return cls()
 
     def draw(self, x: Row, key: Key[Array, ""]) -> Row:
-        """Binarised afresh: each feature is 1 with probability x_d."""
+        """A new binary row each time: feature d is 1 with probability x_d."""
         return jax.random.bernoulli(key, x).astype(x.dtype)
 
     def log_prob(self, x: Row, output: Row) -> Float[Array, ""]:
@@ -73,16 +64,30 @@ class Bernoulli(Likelihood):
         return self.draw(self.mean(output), key)
 
 
-def log_normal(x: Row, mean: Row, sigma: Float[Array, "*d_x"]) -> Float[Array, ""]:
-    """log N(x | μ, diag σ²); JAX's own stands in a module that takes a tenth of a second to import."""
-    variance = jnp.square(sigma)
-    return -jnp.sum(jnp.log(2 * jnp.pi * variance) + jnp.square(x - mean) / variance) / 2
+class AnyGaussian(Likelihood):
+    """p(x) = N(x | output, diag σ²)."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> Float[Array, "*d_x"]:
+        """σ, one for all features or one for each."""
+
+    def draw(self, x: Row, key: Key[Array, ""]) -> Row:
+        return x
+
+    def log_prob(self, x: Row, output: Row) -> Float[Array, ""]:
+        variance = jnp.square(self.scale)  # `jax.scipy.stats` would take a tenth of a second to import
+        return -jnp.sum(jnp.log(2 * jnp.pi * variance) + jnp.square(x - output) / variance) / 2
+
+    def mean(self, output: Row) -> Row:
+        return output
+
+    def sample(self, output: Row, key: Key[Array, ""]) -> Row:
+        return output + self.scale * jax.random.normal(key, output.shape)
 
 
-class FixedGaussian(Likelihood):
-    """p(x) = N(x | output, σ² I), σ given and never trained."""
-
-    sigma_is_given = True
+class FixedGaussian(AnyGaussian):
+    """σ is given and never trained."""
 
     sigma: Float[Array, ""]
 
@@ -90,57 +95,33 @@ class FixedGaussian(Likelihood):
     def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "FixedGaussian":
         return cls(sigma=sigma)
 
-    def draw(self, x: Row, key: Key[Array, ""]) -> Row:
-        return x
-
-    def log_prob(self, x: Row, output: Row) -> Float[Array, ""]:
-        return log_normal(x, output, jax.lax.stop_gradient(self.sigma))
-
-    def mean(self, output: Row) -> Row:
-        return output
-
-    def sample(self, output: Row, key: Key[Array, ""]) -> Row:
-        return output + self.sigma * jax.random.normal(key, output.shape)
+    @property
+    def scale(self) -> Float[Array, ""]:
+        return jax.lax.stop_gradient(self.sigma)
 
 
-class LearnedGaussian(Likelihood):
-    """p(x) = N(x | output, diag σ²), σ_d = unit · (FLOOR + exp(log_ratio_d)), one ratio learned for each feature.
+class LearnedGaussian(AnyGaussian):
+    """σ_d = unit · (SIGMA_FLOOR + exp(log_ratio_d)), one ratio learned for each feature.
 
-    The unit, never trained, is the spread of all features together: with a unit for each, features that hardly vary
-    (an image's border) would weigh as much as the rest. Without the floor, a feature that the decoder reproduces
-    exactly would let its density grow without bound.
+    The unit, never trained, is the spread of all features together: with a unit for each, features of little variance
+    (an image's border) would weigh as much as the rest. Without the floor, the density of a feature that the decoder
+    reproduces exactly would grow without bound.
     """
 
     unit: Float[Array, ""]
     log_ratio: Float[Array, " d_x"]
-
-    FLOOR = 0.1
 
     @classmethod
     def init(cls, d_x: int, sigma: Float[Array, ""], blocks: Blocks) -> "LearnedGaussian":
         return cls(unit=sigma, log_ratio=zeros(d_x))
 
     @property
-    def sigma(self) -> Row:
-        return jax.lax.stop_gradient(self.unit) * (self.FLOOR + jnp.exp(self.log_ratio))
-
-    def draw(self, x: Row, key: Key[Array, ""]) -> Row:
-        return x
-
-    def log_prob(self, x: Row, output: Row) -> Float[Array, ""]:
-        return log_normal(x, output, self.sigma)
-
-    def mean(self, output: Row) -> Row:
-        return output
-
-    def sample(self, output: Row, key: Key[Array, ""]) -> Row:
-        return output + self.sigma * jax.random.normal(key, output.shape)
+    def scale(self) -> Row:
+        return jax.lax.stop_gradient(self.unit) * (SIGMA_FLOOR + jnp.exp(self.log_ratio))
 
 
 class Mixed(Likelihood):
     """log p(x) = Σ over blocks of columns: Gaussian for numbers, Bernoulli for booleans, categorical for groups."""
-
-    needs_feature_types = True
 
     gaussian: LearnedGaussian  # over the numeric columns
     blocks: Blocks = eqx.field(static=True)
@@ -180,11 +161,3 @@ class Mixed(Likelihood):
         for group, group_key in zip(self._groups, group_keys, strict=True):
             row = row.at[group].set(jax.nn.one_hot(jax.random.categorical(group_key, output[group]), len(group)))
         return row
-
-
-LIKELIHOODS: dict[str, type[Likelihood]] = {
-    "bernoulli": Bernoulli,
-    "gaussian": LearnedGaussian,
-    "gaussian-fixed": FixedGaussian,
-    "mixed": Mixed,
-}

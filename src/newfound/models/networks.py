@@ -1,6 +1,7 @@
 """The one kind of network the models are made of, a small multi-layer perceptron, and its random numbers."""
 
 import dataclasses
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -11,14 +12,14 @@ import numpy as np
 from jax.extend.random import define_prng_impl
 from jaxtyping import Array, Float, Key, UInt32
 
-# ---- A random generator for JAX that costs the step almost nothing ----
-# Drawing fresh binary images with JAX's default generator (threefry) took an eighth of a training step on a CPU,
-# because XLA runs its rounds as a loop over arrays. Here each 32-bit word is a hash of (key, position), which XLA
-# fuses into whatever reads it. The hash is the well-mixing two-multiplication finaliser known as "lowbias32", applied
-# twice. It is meant for noise in stochastic gradients, not for cryptography. Unlike JAX's `rbg` it gives under `vmap`
-# what it gives alone, so that run i of many equals run i by itself.
+# ---- Random numbers ----
+# Drawing new binary images with JAX's default generator (threefry) took an eighth of a training step on a CPU, because
+# XLA runs its rounds as a loop over arrays. Here each 32-bit word is a hash of (key, position), which XLA fuses into
+# the code that reads it. The hash is the two-multiplication finaliser known as "lowbias32", applied twice. It is meant
+# for noise in stochastic gradients, not for cryptography. Unlike JAX's `rbg` it gives the same numbers under `vmap` as
+# alone, so that run i of many equals run i by itself.
 
-GOLDEN = 0x9E3779B9  # 2³² over the golden ratio: consecutive positions land far apart
+GOLDEN = 0x9E3779B9  # 2³² over the golden ratio: hashes of consecutive positions are far apart
 
 
 def key_of(seed: int | UInt32[Array, ""]) -> Key[Array, ""]:
@@ -33,15 +34,8 @@ def _mix(h: UInt32[Array, "*shape"]) -> UInt32[Array, "*shape"]:
 
 
 def _words(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "*shape"]:
-    positions = jnp.arange(_size(shape), dtype=jnp.uint32).reshape(shape)
+    positions = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
     return _mix(_mix(positions * jnp.uint32(GOLDEN) + key[0]) + key[1])
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    size = 1
-    for n in shape:
-        size *= n
-    return size
 
 
 def _seed(seed: Array) -> UInt32[Array, "2"]:
@@ -74,9 +68,7 @@ HASHED = define_prng_impl(
 )
 
 
-# ---- The one kind of network the models are made of: a small multi-layer perceptron ----
-
-ACTIVATIONS = {"relu": jax.nn.relu, "gelu": jax.nn.gelu, "silu": jax.nn.silu, "tanh": jnp.tanh}
+# ---- The network ----
 
 
 class Mlp(eqx.Module):
@@ -92,7 +84,7 @@ class Mlp(eqx.Module):
     hidden_biases: tuple[Float[Array, " _"], ...]
     output_kernels: tuple[Float[Array, "_ _"], ...]
     output_biases: tuple[Float[Array, " _"], ...]
-    activation: str = eqx.field(static=True)
+    activation: str = eqx.field(static=True)  # a name in `jax.nn`
 
     @classmethod
     def init(
@@ -120,7 +112,7 @@ class Mlp(eqx.Module):
         )
 
     def ignoring(self, position: int) -> "Mlp":
-        """The same network, for which every one-hot value of an input is like the first; itself without that input."""
+        """The same network, but it treats every one-hot value of an input like the first; itself without that input."""
         if position >= len(self.input_kernels):
             return self
         kernel = self.input_kernels[position]
@@ -142,7 +134,7 @@ class Mlp(eqx.Module):
         return dataclasses.replace(self, output_kernels=(kernel[source],), output_biases=(bias[source],))
 
     def __call__(self, *inputs: Float[Array, " _"]) -> tuple[Float[Array, " _"], ...]:
-        activate = ACTIVATIONS[self.activation]
+        activate = getattr(jax.nn, self.activation)
         h = sum(u @ kernel.T for kernel, u in zip(self.input_kernels, inputs, strict=True))
         h = activate(h + self.hidden_biases[0])
         for kernel, bias in zip(self.hidden_kernels, self.hidden_biases[1:], strict=True):
@@ -157,7 +149,7 @@ def _kernel(
     return normals(rng, n_out, n_in, scale=glorot if scale is None else scale)
 
 
-# Parameters are begun by NumPy: a program of JAX that runs once takes longer to compile than all of it to draw.
+# Parameters are drawn by NumPy: compiling a JAX program that runs once takes longer than drawing them all.
 
 
 def normals(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> Float[Array, "..."]:

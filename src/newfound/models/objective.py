@@ -7,14 +7,14 @@
 
 (The paper prints −α; a classifier is to be rewarded for log q(y | x), so the sign here is +.)
 
-Both bounds are one formula. Let w be what is known of y: one-hot where a row has a label, q(y | x) where it has none.
+Both bounds are one formula. Let w be one-hot where a row has a label, and q(y | x) where it has none.
 
     L(x) = E_{y ~ w} [ E_{z ~ q(z|x,y)} log p(x | y, z) − KL(q(z | x, y) ‖ p(z | y)) ] − KL(w ‖ p(y))
 
 With w one-hot the last term is −log p(y), and L is L_l; with w = q(y | x) it is L_u. So every row carries a label or
 −1, and one pass serves both kinds.
 
-The paper's objective is the one with ρ = 0. `pu_log_prob` says what the other term is for.
+The paper's objective is the one with ρ = 0. `pu_log_prob` explains the other term.
 """
 
 from typing import NamedTuple
@@ -69,7 +69,7 @@ def row_terms(
     temperature: Float[Array, ""],
     expectation: Expectation,
 ) -> Terms:
-    """The terms of L(x), and log q(label | x), for one row, its log q(y | x), and its label or −1; the others are 0."""
+    """The terms of L(x), and log q(label | x), for one row with its log q(y | x) and its label or −1; others are 0."""
     y_key, z_key = jax.random.split(key)
     log_p = jax.lax.stop_gradient(model.log_p_y)
     is_labelled = label != UNLABELLED
@@ -84,7 +84,7 @@ def row_terms(
         ys = jnp.where(is_labelled, one_hot[None], relaxed)
         weights = jnp.full(expectation.n_y_samples, 1 / expectation.n_y_samples)
 
-    # The noise is shared by all y, so that whatever does not depend on y is computed only once.
+    # All y share the noise, so that everything that does not depend on y is computed only once.
     epsilon = jax.random.normal(z_key, (expectation.n_z_samples, model.latent_dim))
     reconstruction, kl_z = vmap_unless_single(lambda y: terms_given_y(model, x, y, epsilon))(ys)
     return Terms(
@@ -126,11 +126,11 @@ def gumbel_softmax(
 
 
 def pu_log_prob(log_q: Float[Array, " K"], targets: Float[Array, " K"]) -> Float[Array, ""]:
-    """Σ_y t_y log q(y | x), where t_y = P(y | x) by what was discovered: the PU estimate, and the graph of neighbours.
+    """Σ_y t_y log q(y | x), where discovery estimated t_y = P(y | x): the PU estimate, and the graph of neighbours.
 
-    Labels say where the known classes are; that rows elsewhere have none says where they are not, which is where t
-    comes from (`newfound.initialisation.pu`). Without this term a classifier learns what is known from labelled rows
-    alone, and calls a new class that looks alike by a known name.
+    Labels show where the known classes are; missing labels elsewhere show where they are not, and t is estimated from
+    both (`newfound.discovery.pu`). Without this term a classifier learns from labelled rows alone, and gives a similar
+    new class the name of a known one.
     """
     return targets @ log_q
 
@@ -144,10 +144,10 @@ def batch_terms(
     temperature: Float[Array, ""],
     expectation: Expectation,
 ) -> Terms:
-    """The terms of each row of a training batch, each drawn afresh from its likelihood."""
+    """The terms of each row of a training batch; each row is a new draw from its likelihood."""
     keys = jax.vmap(jax.random.split)(jax.random.split(key, len(rows)))
     drawn = jax.vmap(model.likelihood.draw)(rows, keys[:, 0])
-    log_q = jax.vmap(model.log_q_y)(drawn)  # once, for all that reads it: the classifier's gradient is then one too
+    log_q = jax.vmap(model.log_q_y)(drawn)  # computed once for both terms, so the classifier has one backward pass
 
     def bounds(x: Float[Array, " d_x"], log_q: Float[Array, " K"], label: Int[Array, ""], key: Key[Array, ""]) -> Terms:
         return row_terms(model, x, log_q, label, key, temperature, expectation)

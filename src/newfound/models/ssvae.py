@@ -18,9 +18,6 @@ class SemiSupervisedVAE(DeepGenerativeModel):
     p(x | y, z) = the likelihood at decoder(z, y)    `decoder`, `likelihood`
     """
 
-    title = "SSVAE"
-    pretrains = False
-
     @classmethod
     def init(
         cls,

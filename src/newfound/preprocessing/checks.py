@@ -1,4 +1,4 @@
-"""What X must be, each refusal with its remedy; and whether new rows lie where the rows of the fit did."""
+"""What X must be, each error with its remedy; whether rows are in the range of the training data; outliers in words."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -12,18 +12,16 @@ from newfound._internal.words import and_list, count, percent, short_list, short
 from newfound.config import Number
 from newfound.preprocessing.columns import Preprocessing
 
-# ---- What X must be, each refusal with its remedy ----
-
 
 def check_readable(X: Any) -> None:
-    """Refuse what is no matrix, or no matrix of numbers."""
+    """Refuse everything but a matrix of numbers."""
     check_shape(X)
     check_numeric(X)
 
 
 @contextmanager
-def overflow_told() -> Iterator[None]:
-    """Say in a sentence that a whole number is beyond what a float can hold."""
+def explain_overflow() -> Iterator[None]:
+    """A readable error for whole numbers that no float can hold."""
     try:
         yield
     except OverflowError:
@@ -31,7 +29,7 @@ def overflow_told() -> Iterator[None]:
 
 
 def check_shape(X: Any) -> None:
-    """Refuse what is not computed yet, has no rows, no columns, or more than two dimensions."""
+    """Refuse tables that are not computed yet, and arrays without rows, without columns or of three dimensions."""
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise ValueError(f"X must be a table in memory; got a {type(X).__name__}. Give X.collect() instead.")
     shape = getattr(X, "shape", None)
@@ -61,12 +59,12 @@ def check_numeric(X: Any) -> None:
 
 
 def refuse_unknown(arguments: dict[str, Any]) -> None:
-    """Refuse what `fit` does not take, and say why rows have no weights."""
+    """Refuse arguments that `fit` does not take, and explain why rows have no weights."""
     if not arguments:
         return
     why = (
-        " Rows cannot be weighted: classes are discovered by how many rows there are and how many carry a label. Leave "
-        "rows out instead; score() takes weights."
+        " Rows cannot be weighted: classes are discovered by counting rows and labels. Leave rows out instead; score() "
+        "takes weights."
     )
     raise TypeError(
         f"fit() takes X, y and groups; got {and_list(map(repr, arguments))}." + why * ("sample_weight" in arguments)
@@ -85,19 +83,19 @@ def check_groups(groups: Any, n_rows: int) -> np.ndarray:
 
 
 def is_plain_matrix(X: Any) -> bool:
-    """Whether X is an array of numbers with rows, in which other checks would find nothing."""
+    """Whether X is an array of numbers with rows: no other check could fail."""
     return type(X) is np.ndarray and X.dtype.kind in "fiub" and X.ndim == 2 and len(X) > 0
 
 
 def as_rows(X: np.ndarray) -> np.ndarray:
-    """An array of numbers in a dtype that models read, uint8 or floating; itself where it is of one."""
+    """An array of numbers in a dtype that models read, uint8 or floating; without a copy where it has one."""
     return X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64)
 
 
 def check_finite(X: np.ndarray, names: np.ndarray | None) -> None:
-    """Refuse NaN and infinity, saying which columns and how many."""
+    """Refuse NaN and infinity, with their columns and counts."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if X.dtype.kind != "f" or np.isfinite(X.sum()):  # a sum that is too large proves nothing, and is looked into
+        if X.dtype.kind != "f" or np.isfinite(X.sum()):  # a sum that overflows proves nothing: look closer
             return
     is_bad = ~np.isfinite(X)
     if not is_bad.any():
@@ -115,7 +113,7 @@ def check_finite(X: np.ndarray, names: np.ndarray | None) -> None:
 
 
 def check_feature_types(feature_types: Any, n_columns: int) -> None:
-    """Refuse types that are not one for each column, or that nobody knows."""
+    """Refuse a wrong number of types, and unknown types."""
     if feature_types is None:
         return
     if len(feature_types) != n_columns:
@@ -133,7 +131,7 @@ def check_feature_types(feature_types: Any, n_columns: int) -> None:
 
 
 def check_image_shape(shape: Any, n_columns: int) -> None:
-    """Refuse a shape whose pixels are not the columns."""
+    """Refuse a shape with another number of pixels than there are columns."""
     if shape is None:
         return
     is_shape = isinstance(shape, (tuple, list)) and len(shape) in (2, 3)
@@ -167,109 +165,95 @@ def _is_number(text: str) -> bool:
     return True
 
 
-# ---- Whether rows lie where the rows of the fit did: a file in other units does not, and its answers mean little ----
-# Rows of the same kind have a few cells outside of the range that was fitted on, never most of a column.
+# ---- Are rows in the range of the training data? A file in other units is not, and its answers are unreliable ----
+# Ordinary rows have a few cells outside the range that the model was fitted on, but never most of a column.
 
-FEW_ROWS = 10  # of fewer, a column is not judged by itself
-MANY = 0.5  # of the cells of a column
-NARROW = 1 / 50  # of the range that was fitted on
-WORTH_TELLING = 0.01  # of all cells
+MIN_COLUMN_ROWS = 10  # with fewer rows, single columns are not judged
+MOST_OF_COLUMN = 0.5  # of its cells
+NARROW = 1 / 50  # of the training range
+SHOW_SHARE = 0.01  # of all cells: fewer outside are not mentioned
+CHECK_UNITS = (
+    "Check the units. If they match the training data, these rows are far outside it and their classes are unreliable."
+)
+
+ColumnName = Callable[[int], str]  # of a column by its number
 
 
-class Reach(NamedTuple):
-    """Of rows, how many cells of each kept column are outside of what was fitted on, and how far the cells reach."""
+class RangeCheck(NamedTuple):
+    """For each kept column, how many cells are outside the training range, and the range of these rows."""
 
     n_rows: int
     n_outside: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    fitted: np.ndarray  # (2, columns): least and greatest value in training
 
     @classmethod
-    def of(cls, X: np.ndarray, preprocessing: Preprocessing) -> "Reach":
+    def of(cls, X: np.ndarray, preprocessing: Preprocessing) -> "RangeCheck":
         kept = preprocessing.kept(X)
-        least, greatest = preprocessing.ends
+        least, greatest = preprocessing.fitted_range
         low, high = kept.min(axis=0), kept.max(axis=0)
         n_outside = np.zeros(kept.shape[1], int)
-        columns = np.flatnonzero((low < least) | (high > greatest))  # mostly few, which makes it quick
+        columns = np.flatnonzero((low < least) | (high > greatest))  # usually few: only these are counted
         if len(columns):
             some = kept[:, columns]
             n_outside[columns] = ((some < least[columns]) | (some > greatest[columns])).sum(axis=0)
-        return cls(len(kept), n_outside, low, high)
+        return cls(len(kept), n_outside, low, high, preprocessing.fitted_range)
 
-    def and_of(self, more: "Reach") -> "Reach":
+    def joined(self, more: "RangeCheck") -> "RangeCheck":
+        """Of the rows of both."""
         low, high = np.minimum(self.low, more.low), np.maximum(self.high, more.high)
-        return Reach(self.n_rows + more.n_rows, self.n_outside + more.n_outside, low, high)
+        return RangeCheck(self.n_rows + more.n_rows, self.n_outside + more.n_outside, low, high, self.fitted)
 
     @property
     def share(self) -> float:
         return float(self.n_outside.sum()) / max(1, self.n_rows * len(self.n_outside))
 
-
-def about_reach(reach: Reach, preprocessing: Preprocessing, name: Callable[[int], str]) -> str:
-    """What to say where rows are elsewhere than those of the fit, else nothing; `name` is that of a kept column."""
-    if _is_elsewhere(reach):
-        return f"{_outside(reach, preprocessing, name)} {ASK}"
-    if _is_narrow(reach, preprocessing):
-        first = _ranges(reach, preprocessing, 0, name)
-        return f"No column varies by more than a fiftieth of what it did in the fit: {first}. {ASK}"
-    return ""
-
-
-def about_cells(reach: Reach, preprocessing: Preprocessing, name: Callable[[int], str]) -> str:
-    """The same, and where it is no more than some cells, how many."""
-    said = about_reach(reach, preprocessing, name)
-    return said or (_outside(reach, preprocessing, name) if reach.share >= WORTH_TELLING else "")
-
-
-ASK = (
-    "Are these rows in the units that were fitted on? If so, they are unlike all that the model has seen, and their "
-    "classes mean little."
-)
-
-
-def _is_elsewhere(reach: Reach) -> bool:
-    return reach.share > MANY or (reach.n_rows >= FEW_ROWS and bool((reach.n_outside > MANY * reach.n_rows).any()))
-
-
-def _is_narrow(reach: Reach, preprocessing: Preprocessing) -> bool:
-    """As where a table, or the pixels of an image, were divided by a number; rows that are all equal say nothing."""
-    least, greatest = preprocessing.ends
-    widths = (reach.high / 2 - reach.low / 2) / (greatest / 2 - least / 2)  # halves do not overflow
-    return reach.n_rows >= FEW_ROWS and 0 < widths.max() < NARROW
-
-
-def _outside(reach: Reach, preprocessing: Preprocessing, name: Callable[[int], str]) -> str:
-    order = np.argsort(-reach.n_outside, kind="stable")[: np.count_nonzero(reach.n_outside)]
-    columns = short_list([f"{name(int(i))} ({reach.n_outside[i]:,})" for i in order], 5)
-    n = int(reach.n_outside.sum())
-    return (
-        f"{count(n, 'cell')} ({percent(reach.share)}) {'lies' if n == 1 else 'lie'} outside of what was fitted on: "
-        f"{columns}. {_ranges(reach, preprocessing, int(order[0]), name)}."
-    )
-
-
-def _ranges(reach: Reach, preprocessing: Preprocessing, column: int, name: Callable[[int], str]) -> str:
-    low, high = preprocessing.ends[:, column]
-    return (
-        f"{name(column)} was fitted on {low:.4g} to {high:.4g} and is {reach.low[column]:.4g} to "
-        f"{reach.high[column]:.4g} here"
-    )
-
-
-# ---- Wild cells in words: how many there are, and what became of them ----
-
-
-def about_wild(X: np.ndarray, preprocessing: Preprocessing, name: Callable[[int], str]) -> str:
-    """Nothing where there are none; `name` is that of a column of X."""
-    n_wild = preprocessing.n_wild(X) if np.isfinite(preprocessing.fences).any() else np.zeros(1, int)
-    if not n_wild.any():
+    def units_message(self, name: ColumnName) -> str:
+        """A warning where the units seem to be others than in training, else ""; `name` is that of a kept column."""
+        of_column = MOST_OF_COLUMN * self.n_rows
+        is_judged = self.n_rows >= MIN_COLUMN_ROWS
+        if self.share > MOST_OF_COLUMN or (is_judged and bool((self.n_outside > of_column).any())):
+            return f"{self._outside(name)} {CHECK_UNITS}"
+        # As where a table, or the pixels of an image, were divided by a number. Rows that are all equal prove nothing.
+        least, greatest = self.fitted
+        widths = (self.high / 2 - self.low / 2) / (greatest / 2 - least / 2)  # halves do not overflow
+        if is_judged and 0 < widths.max() < NARROW:
+            first = self._ranges(0, name)
+            return f"No column varies by more than {NARROW:.0%} of its training range: {first} {CHECK_UNITS}"
         return ""
-    worst, n = int(n_wild.argmax()), int(n_wild.sum())
+
+    def message(self, name: ColumnName) -> str:
+        """The same, or how many cells are outside the training range where that is a noticeable share."""
+        return self.units_message(name) or (self._outside(name) if self.share >= SHOW_SHARE else "")
+
+    def _outside(self, name: ColumnName) -> str:
+        order = np.argsort(-self.n_outside, kind="stable")[: np.count_nonzero(self.n_outside)]
+        columns = short_list([f"{name(int(i))} ({self.n_outside[i]:,})" for i in order], 5)
+        n = int(self.n_outside.sum())
+        return (
+            f"{count(n, 'cell')} ({percent(self.share)}) {'is' if n == 1 else 'are'} outside the training range: "
+            f"{columns}. {self._ranges(int(order[0]), name)}"
+        )
+
+    def _ranges(self, column: int, name: ColumnName) -> str:
+        low, high = self.fitted[:, column]
+        here = f"{self.low[column]:.4g} to {self.high[column]:.4g}"
+        return f"{name(column)} was {low:.4g} to {high:.4g} in training and is {here} here."
+
+
+def outlier_message(X: np.ndarray, preprocessing: Preprocessing, name: ColumnName) -> str:
+    """How many outliers were clipped, "" where there are none; `name` is that of a column of X."""
+    if not np.isfinite(preprocessing.clip_range).any():
+        return ""
+    n_outliers = preprocessing.n_outliers(X)
+    if not n_outliers.any():
+        return ""
+    worst, n = int(n_outliers.argmax()), int(n_outliers.sum())
     column = name(int(np.flatnonzero(preprocessing.is_kept)[worst]))
-    low, high = preprocessing.fences[:, worst]
-    where = f"in {column}" if n == n_wild[worst] else f"most of them in {column}"
-    return (
-        f"{count(n, 'cell')} in {count(int((n_wild > 0).sum()), 'column')} {'lies' if n == 1 else 'lie'} far away from "
-        f"nearly all others and {'counts' if n == 1 else 'count'} like the nearest value that does not: {where}, where "
-        f"values from {low:.4g} to {high:.4g} are taken as they are."
-    )
+    low, high = preprocessing.clip_range[:, worst]
+    cells, were = count(n, "outlier cell"), "was" if n == 1 else "were"
+    kept = f"(kept range: {low:.4g} to {high:.4g})"
+    if n == n_outliers[worst]:
+        return f"{cells} in {column} {were} clipped {kept}."
+    return f"{cells} in {count(int((n_outliers > 0).sum()), 'column')} {were} clipped. Most are in {column} {kept}."

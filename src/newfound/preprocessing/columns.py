@@ -1,4 +1,8 @@
-"""What each column of X holds, which columns a model sees and on what scale: decided once, when it is fitted."""
+"""What each column of X holds, which columns a model sees and on what scale: decided once, when it is fitted.
+
+Units do not matter: a column times any number plus any number gives the same x. It is centred and scaled in double
+precision, because 10⁹ with unit noise would lose its noise otherwise. Outliers are clipped.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,56 +11,55 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# ---- What each column of X holds, in numbers ----
-
 BLOCK_ROWS = 8192  # statistics are summed over blocks, so that uint8 rows are never all floats at once
-FENCE_ROWS = 10_000  # rows that the fences are taken from
-FENCES = {0.25: 10.0, 0.05: 100.0, 0.005: 100.0}  # a quantile, and how many ranges to its opposite a cell may be beyond
+CLIP_ROWS = 10_000  # rows that the clip range is taken from
+CLIP_QUANTILES = {0.25: 10.0, 0.05: 100.0, 0.005: 100.0}  # cells may be so many times its distance to 1 − q beyond q
+
+Blocks = tuple[tuple[str, tuple[int, ...]], ...]  # feature type ("numeric", "binary", "categorical") and its columns
 
 
 class ColumnStatistics(NamedTuple):
-    """Mean, standard deviation, least and greatest value of each column; wild cells are left out of all of them."""
+    """Mean, standard deviation, least and greatest value of each column; all without outliers."""
 
     mean: np.ndarray
     std: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    fences: np.ndarray  # (2, columns): a cell outside is a wild one
+    clip_range: np.ndarray  # (2, columns): a cell outside is an outlier
 
     @classmethod
     def of(cls, X: np.ndarray, per_unit: float = 1.0, of_all: "SumOverRows | None" = None) -> "ColumnStatistics":
-        """Of the rows of X; or, where these are a sample, of all rows, over which `of_all` sums."""
+        """Of the rows of X; where these are a sample, `of_all` sums over all rows."""
         low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
-        fences = _drawn_in(fences_of(X), X, low, high)
+        clip_range = _tightened(_clip_range(X), X, low, high)
         if of_all is not None:
-            return cls._of_all(X, per_unit, fences, of_all)
-        low, high = np.clip(low, *fences), np.clip(high, *fences)
+            return cls._of_all(X, per_unit, clip_range, of_all)
+        low, high = np.clip(low, *clip_range), np.clip(high, *clip_range)
         width = np.where(high > low, high - low, 1.0)  # squares of 1e200 would overflow
-        n, mean = _moment(X, fences, low, width, 0.0)
+        n, mean = _moment(X, clip_range, low, width, 0.0)
         mean = mean / n
-        squares = _moment(X, fences, low, width, mean, power=2)[1]
+        squares = _moment(X, clip_range, low, width, mean, power=2)[1]
         std = np.where(low == high, 0.0, width * np.sqrt(squares / n))  # exactly 0 where rounding would leave a trace
         mean = low + width * mean
-        return cls(per_unit * mean, per_unit * std, per_unit * low, per_unit * high, fences)
+        return cls(per_unit * mean, per_unit * std, per_unit * low, per_unit * high, clip_range)
 
     @classmethod
-    def _of_all(cls, X: np.ndarray, per_unit: float, fences: np.ndarray, of_all: "SumOverRows") -> "ColumnStatistics":
-        """In one pass: cells are summed relative to the sample's, so that no digit is lost."""
+    def _of_all(
+        cls, X: np.ndarray, per_unit: float, clip_range: np.ndarray, of_all: "SumOverRows"
+    ) -> "ColumnStatistics":
+        """In one pass, relative to the sample's mean and deviation, so that no digit is lost."""
         sample = cls.of(X)
         unit = np.where(sample.std > 0, sample.std, 1.0)
-        n, mean, squares, low, high = of_all(partial(Moments.of, fences=fences, centre=sample.mean, unit=unit))
+        n, mean, squares, low, high = of_all(partial(Moments.of, clip_range=clip_range, centre=sample.mean, unit=unit))
         mean = mean / n
         std = np.where(low == high, 0.0, unit * np.sqrt(np.maximum(squares / n - mean**2, 0.0)))
-        low, high = (np.clip(end, *fences) for end in (low, high))
+        low, high = (np.clip(end, *clip_range) for end in (low, high))
         mean = sample.mean + unit * mean
-        return cls(per_unit * mean, per_unit * std, per_unit * low, per_unit * high, fences)
-
-    def take(self, columns: np.ndarray) -> "ColumnStatistics":
-        return ColumnStatistics(*(of[..., columns] for of in self))
+        return cls(per_unit * mean, per_unit * std, per_unit * low, per_unit * high, clip_range)
 
 
 class Moments(NamedTuple):
-    """What blocks of rows add up to: of each column n, Σa and Σa² over cells that are not wild, and both ends.
+    """Sums that blocks of rows add up to: for each column n, Σa and Σa² without outliers, and both ends.
 
     a = (cell − centre) / unit
     """
@@ -68,19 +71,19 @@ class Moments(NamedTuple):
     high: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray, fences: np.ndarray, centre: np.ndarray, unit: np.ndarray) -> "Moments":
-        parts = [cls._of_block(block, fences, centre, unit) for block in blocks_of_rows(X)]
+    def of(cls, X: np.ndarray, clip_range: np.ndarray, centre: np.ndarray, unit: np.ndarray) -> "Moments":
+        parts = [cls._of_block(block, clip_range, centre, unit) for block in blocks_of_rows(X)]
         return reduce(Moments.__add__, parts)
 
     @classmethod
-    def _of_block(cls, X: np.ndarray, fences: np.ndarray, centre: np.ndarray, unit: np.ndarray) -> "Moments":
+    def _of_block(cls, X: np.ndarray, clip_range: np.ndarray, centre: np.ndarray, unit: np.ndarray) -> "Moments":
         a, n = np.subtract(X, centre, dtype=float), np.full(X.shape[1], len(X))
         a /= unit
         low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
-        if (low < fences[0]).any() or (high > fences[1]).any():
-            is_wild = (fences[0] > X) | (fences[1] < X)
-            a[is_wild] = 0.0
-            n -= is_wild.sum(axis=0)
+        if (low < clip_range[0]).any() or (high > clip_range[1]).any():
+            is_outlier = (clip_range[0] > X) | (clip_range[1] < X)
+            a[is_outlier] = 0.0
+            n -= is_outlier.sum(axis=0)
         return cls(n, a.sum(axis=0), np.einsum("ij,ij->j", a, a), low, high)
 
     def __add__(self, other: "Moments") -> "Moments":  # type: ignore[override]
@@ -89,51 +92,56 @@ class Moments(NamedTuple):
         return Moments(self.n + other.n, self.first + other.first, self.second + other.second, low, high)
 
 
-SumOverRows = Callable[[Callable[[np.ndarray], Moments]], Moments]  # from what is said of a block to that of all rows
+SumOverRows = Callable[[Callable[[np.ndarray], Moments]], Moments]  # from the moments of a block to those of all rows
 
 
-def fences_of(X: np.ndarray) -> np.ndarray:
-    """(2, columns): ten times the interquartile range below the lower quartile, and above the upper one.
+def _clip_range(X: np.ndarray) -> np.ndarray:
+    """(2, columns): from 10 interquartile ranges below the lower quartile to as many above the upper one.
 
-    Where the quartiles are the same, as in a column that is mostly 0, quantiles farther out take their place, and the
-    fences are farther away; where these are the same, too, there are none.
+    Where the quartiles are equal, as in a column that is mostly 0, outer quantiles are used, and the range is wider;
+    where all are equal, it is infinite.
     """
-    fences = np.array([[-np.inf], [np.inf]]).repeat(X.shape[1], axis=1)
+    clip_range = np.array([[-np.inf], [np.inf]]).repeat(X.shape[1], axis=1)
     if X.dtype == np.uint8:
-        return fences
-    sample = X[np.random.default_rng(0).permutation(len(X))[:FENCE_ROWS]].astype(float)
-    for quantile, ranges in reversed(FENCES.items()):  # the innermost that differ have the last word
+        return clip_range
+    sample = X[np.random.default_rng(0).permutation(len(X))[:CLIP_ROWS]].astype(float)
+    for quantile, ranges in reversed(CLIP_QUANTILES.items()):  # the innermost that differ are used
         low, high = np.quantile(sample, (quantile, 1 - quantile), axis=0, method="nearest")
         beyond = 2 * ranges * (high / 2 - low / 2)
-        fences = np.where(high > low, [low - beyond, high + beyond], fences)
-    return fences
+        clip_range = np.where(high > low, [low - beyond, high + beyond], clip_range)
+    return clip_range
 
 
-def _drawn_in(fences: np.ndarray, X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Where a cell is wild, the fence is at the nearest that is not: so it counts like one of the others.
+def _tightened(clip_range: np.ndarray, X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Where there are outliers, the range ends at the nearest other value: that is what they are clipped to.
 
-    A fence stands ten ranges away, and a single row that far out would bend all that a network learns.
+    Else a clipped cell would still be ten ranges away, and a single such row would distort the network.
     """
-    fences = fences.copy()
-    for column in np.flatnonzero((low < fences[0]) | (high > fences[1])):
-        cells, (least, greatest) = X[:, column], fences[:, column]
+    clip_range = clip_range.copy()
+    for column in np.flatnonzero((low < clip_range[0]) | (high > clip_range[1])):
+        cells, (least, greatest) = X[:, column], clip_range[:, column]
         others = cells[(cells >= least) & (cells <= greatest)]
-        fences[0, column] = others.min() if low[column] < least else least
-        fences[1, column] = others.max() if high[column] > greatest else greatest
-    return fences
+        clip_range[0, column] = others.min() if low[column] < least else least
+        clip_range[1, column] = others.max() if high[column] > greatest else greatest
+    return clip_range
 
 
 def _moment(
-    X: np.ndarray, fences: np.ndarray, low: np.ndarray, width: np.ndarray, around: np.ndarray | float, power: int = 1
+    X: np.ndarray,
+    clip_range: np.ndarray,
+    low: np.ndarray,
+    width: np.ndarray,
+    around: np.ndarray | float,
+    power: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each column, its cells that are not wild, and the sum of ((cell − low) / width − around)^power over them."""
+    """For each column without outliers, the number of cells and the sum of ((cell − low) / width − around)^power."""
     n, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    has_fences = bool(np.isfinite(fences).any())
+    can_clip = bool(np.isfinite(clip_range).any())
     for block in blocks_of_rows(X):
         apart = np.subtract(block, low, dtype=float) / width - around
-        if has_fences and (is_wild := (block < fences[0]) | (block > fences[1])).any():
-            apart[is_wild] = 0.0
-            n -= is_wild.sum(axis=0)
+        if can_clip and (is_outlier := (block < clip_range[0]) | (block > clip_range[1])).any():
+            apart[is_outlier] = 0.0
+            n -= is_outlier.sum(axis=0)
         n += len(block)
         total += (apart**power).sum(axis=0)
     return n, total
@@ -141,17 +149,6 @@ def _moment(
 
 def blocks_of_rows(X: np.ndarray) -> Iterator[np.ndarray]:
     return (X[i : i + BLOCK_ROWS] for i in range(0, len(X), BLOCK_ROWS))
-
-
-def only_zeros_and_ones(X: np.ndarray) -> bool:
-    return all(bool(np.isin(block, (0, 1)).all()) for block in blocks_of_rows(X))
-
-
-# ---- Which columns a model sees and on what scale, decided once when it is fitted ----
-# Units do not matter: a column times any number plus any number gives the same x. It is centred and scaled in double
-# precision, or 10⁹ with unit noise would lose its noise; a wild cell counts like the fence that it lies behind.
-
-Blocks = tuple[tuple[str, tuple[int, ...]], ...]  # feature type ("numeric", "binary", "categorical") and its columns
 
 
 class Scaling(NamedTuple):
@@ -168,26 +165,26 @@ class Scaling(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """What was decided about the columns when a model was fitted."""
+    """How a fitted model reads columns."""
 
     is_kept: np.ndarray  # one flag a column
     fill_value: np.ndarray  # a column's mean: what a dropped column holds in generated rows
-    centre: np.ndarray  # what is 0 to the model, of each kept column; bytes are left to `scaling`
-    unit: np.ndarray  # what is 1 more
-    fences: np.ndarray  # (2, kept columns): cells outside count like the nearer one
-    ends: np.ndarray  # (2, kept columns): the least and the greatest value within them
+    centre: np.ndarray  # of each kept column, the value that becomes 0; bytes are left to `scaling`
+    unit: np.ndarray  # the difference that becomes 1
+    clip_range: np.ndarray  # (2, kept columns): cells outside are clipped
+    fitted_range: np.ndarray  # (2, kept columns): the least and the greatest value within the clip range
     scaling: Scaling  # of the kept columns as `select` gives them
     spread: float  # root mean square of the kept columns' standard deviations, after scaling
     is_scaled: np.ndarray  # of each kept column, whether its scale is its own
     blocks: Blocks = ()  # the kept columns by feature type, where these were given
 
     def select(self, X: np.ndarray) -> np.ndarray:
-        """The kept columns: bytes as they are, all others within their fences, scaled, in single precision."""
+        """The kept columns: bytes as they are, all others clipped and scaled, in single precision."""
         kept = self.kept(X)
         if self._is_identity:
             return kept if kept.dtype == np.uint8 else kept.astype(np.float32, copy=False)
         selected = np.empty(kept.shape, np.float32)
-        low, high = self.fences - self.centre
+        low, high = self.clip_range - self.centre
         for i in range(0, len(kept), BLOCK_ROWS):
             block = np.subtract(kept[i : i + BLOCK_ROWS], self.centre, dtype=float)
             selected[i : i + BLOCK_ROWS] = np.clip(block, low, high, out=block) / self.unit
@@ -195,19 +192,21 @@ class Preprocessing:
 
     def kept(self, X: np.ndarray) -> np.ndarray:
         """The kept columns as they are."""
-        return X if self.is_kept.all() else np.asarray(np.compress(self.is_kept, X, axis=1))  # thrice as fast as a mask
+        return (
+            X if self.is_kept.all() else np.asarray(np.compress(self.is_kept, X, axis=1))
+        )  # three times as fast as a mask
 
     @cached_property
     def _is_identity(self) -> bool:
-        return not self.centre.any() and bool((self.unit == 1).all() and np.isinf(self.fences).all())
+        return not self.centre.any() and bool((self.unit == 1).all() and np.isinf(self.clip_range).all())
 
-    def n_wild(self, X: np.ndarray) -> np.ndarray:
-        """How many cells of each kept column are outside its fences."""
-        n_wild = np.zeros(self.fences.shape[1], int)
+    def n_outliers(self, X: np.ndarray) -> np.ndarray:
+        """How many cells of each kept column are outside its clip range."""
+        n_outliers = np.zeros(self.clip_range.shape[1], int)
         for block in blocks_of_rows(X):
             kept = self.kept(block)
-            n_wild += ((kept < self.fences[0]) | (kept > self.fences[1])).sum(axis=0)
-        return n_wild
+            n_outliers += ((kept < self.clip_range[0]) | (kept > self.clip_range[1])).sum(axis=0)
+        return n_outliers
 
     def restore(self, x: np.ndarray) -> np.ndarray:
         """Rows of the user's columns from rows of the model's."""
@@ -217,8 +216,8 @@ class Preprocessing:
 
 
 def is_binary(X: np.ndarray) -> bool:
-    """Whether every value can be read as a probability of 0 or 1: images of bytes, or columns of only 0 and 1."""
-    return X.dtype == np.uint8 or only_zeros_and_ones(X)
+    """Whether every value can be read as a probability: bytes of images, or only 0 and 1."""
+    return X.dtype == np.uint8 or all(bool(np.isin(block, (0, 1)).all()) for block in blocks_of_rows(X))
 
 
 def decide(
@@ -243,8 +242,13 @@ def decide(
         standardize = False
     elif standardize == "auto":
         standardize = False if is_bytes else "image" if is_image else True
-    is_kept = _varying(columns, min_std)
-    kept = columns.take(is_kept)
+    is_kept = columns.std > min_std
+    if not is_kept.any():
+        raise ValueError(
+            f"No column of X varies: all {len(is_kept)} have a standard deviation of at most {min_std:g}. "
+            f"Give columns that differ between rows, or lower min_std."
+        )
+    kept = ColumnStatistics(*(of[..., is_kept] for of in columns))
     centre, unit = _scale(kept, standardize, columns.low.min(), columns.high.max())
     is_scaled = np.full(len(unit), standardize in (True, "min-max"))
     blocks: Blocks = ()
@@ -262,8 +266,8 @@ def decide(
         fill_value=columns.mean / per_unit,
         centre=nothing if is_bytes else centre,
         unit=one if is_bytes else unit,
-        fences=np.where(is_scaled, kept.fences, [[-np.inf], [np.inf]]),
-        ends=np.stack([kept.low, kept.high]) / per_unit,
+        clip_range=np.where(is_scaled, kept.clip_range, [[-np.inf], [np.inf]]),
+        fitted_range=np.stack([kept.low, kept.high]) / per_unit,
         scaling=Scaling(*(of.astype(np.float32) for of in own)),
         spread=float(np.sqrt(np.mean(np.square(kept.std / unit)))),
         is_scaled=is_scaled,
@@ -274,7 +278,7 @@ def decide(
 def _scale(
     columns: ColumnStatistics, standardize: bool | str, least: float, greatest: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What becomes 0, and how much becomes 1, in each column; the pixels of an image are in one unit."""
+    """For each column, the value that becomes 0 and the difference that becomes 1, shared by the pixels of an image."""
     width = columns.high - columns.low
     if standardize == "min-max":
         return columns.low, width
@@ -284,22 +288,12 @@ def _scale(
 
 
 def _one_unit_in_a_block(unit: np.ndarray, kept_types: Sequence[str]) -> np.ndarray:
-    """The columns of "numeric:<block>" share the root mean square of their units: distances stay what they are."""
+    """The columns of "numeric:<block>" share the root mean square of their units, which keeps distances."""
     shared = unit.copy()
     for name in {t for t in kept_types if t.startswith("numeric:")}:
         is_member = np.array([t == name for t in kept_types])
         shared[is_member] = np.sqrt(np.mean(np.square(unit[is_member])))
     return shared
-
-
-def _varying(columns: ColumnStatistics, min_std: float) -> np.ndarray:
-    is_kept = columns.std > min_std
-    if not is_kept.any():
-        raise ValueError(
-            f"No column of X varies: all {len(is_kept)} have a standard deviation of at most {min_std:g}. "
-            f"Give columns that differ between rows, or lower min_std."
-        )
-    return is_kept
 
 
 def blocks_of_features(feature_types: Sequence[str]) -> Blocks:

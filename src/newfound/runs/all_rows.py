@@ -16,7 +16,7 @@ from newfound._internal.threads import ahead
 from newfound.classes import Classes
 from newfound.explain.audit_record import Audit
 from newfound.labels import UNLABELLED
-from newfound.models.in_numpy import normed
+from newfound.models.in_numpy import normalised
 from newfound.runs.answer import Discovered
 from newfound.runs.records import ClassSummary, Columns, as_arrow, parquet_writer
 from newfound.tables.dataset import Dataset
@@ -93,7 +93,7 @@ def answer_all(
     with written_whole(folder / ALL_ROWS) as file, _Writer(file) as writer:
         for batch in ahead(dataset.population.batches(schema)):
             codes = batch.labels.codes if tells_labels else np.full(len(batch), UNLABELLED)
-            answer = classes.answer(normed(fitted.inference.component_probabilities(batch.X, fitted.temperature)))
+            answer = classes.answer(normalised(fitted.inference.component_probabilities(batch.X, fitted.temperature)))
             np.add.at(rows, (answer.component, codes), 1)  # UNLABELLED is the last
             np.add.at(unsure, answer.component[answer.probability <= SURE], 1)
             writer.write(

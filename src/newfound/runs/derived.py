@@ -16,8 +16,8 @@ from newfound.acts import ACTS
 from newfound.config import OneOf, check_parameters
 from newfound.explain.audit_record import Audit
 from newfound.labels import Labels
-from newfound.models.in_numpy import normed
-from newfound.preprocessing.checks import about_wild
+from newfound.models.in_numpy import normalised
+from newfound.preprocessing.checks import outlier_message
 from newfound.runs.all_rows import AllRows
 from newfound.runs.answer import discovered_columns, summarise_discovery
 from newfound.runs.making import made_whole
@@ -96,7 +96,7 @@ def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dic
 
 def table_of_rows(model: Any, rows: StoredRows) -> Columns:
     """What is said of every row that was fitted on."""
-    answers = answer_table(model.fitted_.classes, normed(rows.q), rows.row_ids, rows.observed, rows.truth)
+    answers = answer_table(model.fitted_.classes, normalised(rows.q), rows.row_ids, rows.observed, rows.truth)
     return answers | discovered_columns(model)
 
 
@@ -231,10 +231,10 @@ def _describe(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:
 
 
 def _log(model: Any, dataset: Dataset) -> list[str]:
-    """How the source was read, and what became of wild cells in it."""
+    """How the source was read, and which outliers were clipped."""
     names = dataset.feature_names
-    wild = about_wild(dataset.X, model.fitted_.preprocessing, lambda column: repr(names[column]))
-    return [*dataset.log, wild] if wild and wild not in dataset.log else dataset.log
+    clipped = outlier_message(dataset.X, model.fitted_.preprocessing, lambda column: repr(names[column]))
+    return [*dataset.log, clipped] if clipped and clipped not in dataset.log else dataset.log
 
 
 # ---- Acts on a run: decided by a person, kept in its log, and followed by all that the run says ----

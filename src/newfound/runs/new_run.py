@@ -176,7 +176,7 @@ def _rescued(estimator: Any, out: Path) -> str:
 def estimator_for(dataset: Dataset, model: str, settings: dict[str, Any]) -> Any:
     """An estimator that knows the data's feature types and image shape."""
     from newfound.estimator import estimator_of
-    from newfound.models.likelihoods import LIKELIHOODS
+    from newfound.models.architecture import LIKELIHOODS
 
     likelihood = LIKELIHOODS.get(settings.get("likelihood", "auto"))
     if dataset.kind == "table" and likelihood is not None and likelihood.needs_unit_interval:

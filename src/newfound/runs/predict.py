@@ -24,7 +24,7 @@ from newfound.evaluation import (
     reliability,
 )
 from newfound.predictor import Predictor
-from newfound.preprocessing.checks import Reach, about_cells
+from newfound.preprocessing.checks import RangeCheck
 from newfound.preprocessing.columns import Preprocessing
 from newfound.runs.leftovers import check_file_out
 from newfound.runs.manifest import MANIFEST
@@ -49,22 +49,18 @@ class Counted:
 
     def __init__(self) -> None:
         self.columns: Sequence[Column] = ()
-        self.reach: Reach | None = None
-        self.about_reach = ""
+        self.ranges: RangeCheck | None = None
+        self.message = ""
 
     def take(self, batch: Dataset, preprocessing: Preprocessing) -> None:
         self.columns = add_counts(self.columns, batch.columns)
-        reach = Reach.of(batch.X, preprocessing)
-        self.reach = reach if self.reach is None else self.reach.and_of(reach)
+        ranges = RangeCheck.of(batch.X, preprocessing)
+        self.ranges = ranges if self.ranges is None else self.ranges.joined(ranges)
         names = np.array(batch.feature_names)[preprocessing.is_kept]
-        self.about_reach = about_cells(self.reach, preprocessing, lambda i: repr(str(names[i])))
-
-    @property
-    def n_outside(self) -> int:
-        return 0 if self.reach is None else int(self.reach.n_outside.sum())
+        self.message = self.ranges.message(lambda i: repr(str(names[i])))
 
     def sentences(self) -> list[str]:
-        return [*about_missing(self.columns), *filter(None, [self.about_reach])]
+        return [*about_missing(self.columns), *filter(None, [self.message])]
 
 
 def answer_table(

@@ -149,7 +149,7 @@ class StoredRows(NamedTuple):
     row_ids: np.ndarray
     observed: np.ndarray  # the label by its name in the source, "" where there is none
     X: np.ndarray
-    q: np.ndarray  # (rows, components): q(y | x)^(1/T) in single precision, not normed
+    q: np.ndarray  # (rows, components): q(y | x)^(1/T) in single precision, not normalised
     truth: np.ndarray | None = None  # the label in the source, where some were hidden on purpose
     groups: np.ndarray | None = None  # the person, site or machine, where that was told
     own: "pa.Table | None" = None  # the user's own columns, unchanged; None where there are none

@@ -140,7 +140,9 @@ class StepInfo(NamedTuple):
 def init_states(seeds: Sequence[int], log_p_y: np.ndarray, sigma: float, architecture: Architecture) -> TrainState:
     """A fresh state for every restart."""
     prior, unit = jax.device_put((log_p_y, np.float32(sigma)))
-    begun = [MODELS[architecture.model].init(np.random.default_rng(seed), architecture, prior, unit) for seed in seeds]
+    begun = [
+        MODELS[architecture.model].in_jax.init(np.random.default_rng(seed), architecture, prior, unit) for seed in seeds
+    ]
     models = jax.device_put(jax.tree.map(lambda *leaves: np.stack(leaves), *begun))
     moments = jax.eval_shape(jax.vmap(lambda model: ADAM.init(packed(model))), models)
     return TrainState(models, jax.tree.map(lambda of: np.zeros(of.shape, of.dtype), moments), _keys(seeds))
