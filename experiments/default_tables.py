@@ -86,11 +86,11 @@ def ablation_table(results: Results, folder: Path) -> list[Path]:
         groups = {series.dataset: own.group(*series) for series in ablation_series() if series.preset == variant}
         rows += [[variant, title_of(d), *_ablation_columns(group)] for d, group in groups.items() if group.records]
     caption = (
-        "What each part is worth, by validation on hidden known classes, that is by labels that a user has: of the "
+        "What each part contributes, by validation on hidden known classes, that is by labels that a user has: of the "
         "known classes some (two of five, or one of three) are hidden on purpose, and a third of all labels is the "
         "validation split, which is scored. all, hidden: many-to-one accuracy in %; known: share of rows in the "
         "component of their own class. assigned to known: share of those rows that are put in a known class's "
-        "component, in %. Mean over so many choices of the hidden classes."
+        "component, in %. choices: how many choices of the hidden classes the means are over."
     )
     return write_table(folder / DEFAULT, "ablation", caption, header, rows)
 
@@ -226,7 +226,7 @@ def other_table(results: Results, folder: Path) -> list[Path]:
     own = results.of_preset(DEFAULT)
     rows = [[series.regime, title_of(series.dataset), *_columns(own.group(*series))] for series in other_series()]
     caption = (
-        "Classes hidden in other ways, and labels that are not as one would wish; the number is not given. odd-hidden: "
+        "Classes hidden in other ways, and labels that are few or uneven; the number is not given. odd-hidden: "
         "every second class, which no setting was chosen on but for digits. rare-10, rare-50: half hidden, and every "
         "second class, known or hidden, has one row in 10 or 50 only. three-people: labels of three people of 21, of "
         f"all classes or of the first half. {LEGEND}"
@@ -244,9 +244,9 @@ def small_table(results: Results, folder: Path) -> list[Path]:
     header = ["table", "hidden class", "found (true)", "newfound", "rows fitted on", *GIVEN.values(), "best given?"]
     caption = (
         "Small tables, every class hidden in turn, a fifth of the other labels kept; one-to-one (Hungarian) accuracy "
-        "in % on a quarter of the rows, mean ± SD over seeds. newfound is not told the number; the others are, and "
-        "read no labels. found: the number of each seed. best given?: whether newfound's mean is at least that of the "
-        "best of the others."
+        "in % on a quarter of the rows, mean ± SD over seeds. newfound has to find the number; the others are given "
+        "it, and read no labels. found: the number of each seed. best given?: whether newfound's mean is at least that "
+        "of the best of the others."
     )
     return write_table(folder / DEFAULT, "small-tables", caption, header, rows)
 
@@ -384,7 +384,7 @@ def suggestion_table(results: Results, folder: Path) -> list[Path]:
         rows += [_suggestion_row(dataset, metric, n, groups) for metric in METRICS for n in BUDGETS]
     header = ["data", "metric", "rows labelled", "names alone", "suggested rows", "random rows", "suggested win?"]
     caption = (
-        "What suggestions are worth. Half of the classes are hidden, a fifth of the other labels is kept, the number "
+        "What suggestions add. Half of the classes are hidden, a fifth of the other labels is kept, the number "
         "is not given. A simulated person gives each new class the name of the true class most common in it (those of "
         "one name are merged) and labels rows: those that `suggest` gives, or as many at random (drawn three times); "
         "then `refit`. Accuracy in % on test rows, mean ± SD over seeds: by name (a row is right where its class has "

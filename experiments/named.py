@@ -1,7 +1,7 @@
-"""Downloads that are checked before they are used: several mirrors in turn, then one move into place.
+"""The published data sets by name: found on this machine, or downloaded from several mirrors in turn and checked.
 
-pooch fetches a file from one address and checks its bytes. Here mirrors are tried in turn, and what is checked is the
-content: inside the gzip, or of the whole archive.
+pooch fetches one file. The check is of its content, inside the gzip or of the whole archive, because mirrors compress
+the same content into different bytes.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from newfound._internal.words import DataError, DownloadError, count, did_you_mean
+from newfound._internal.words import DataError, count, did_you_mean
 from newfound.labels import Labels, means_unlabelled
 from newfound.tables import log
 from newfound.tables.arrays import DAMAGED, check_packed, with_columns
@@ -34,6 +34,14 @@ from newfound.tables.limits import check_memory
 
 TIMEOUT = 30  # seconds without an answer
 CHUNK = 1 << 20  # bytes
+
+
+class DownloadError(DataError):
+    """No mirror gave the file; `tried` has the reason for each address."""
+
+    def __init__(self, tried: Sequence[str]):
+        super().__init__("; ".join(tried))
+        self.tried = list(tried)
 
 
 def download(
@@ -58,7 +66,7 @@ def download(
 
 
 def check_content(sha256: str) -> Callable[[Path], None]:
-    """A check of what is inside the gzip: mirrors compress the same content into different bytes."""
+    """A check of what is inside the gzip."""
 
     def check(path: Path) -> None:
         digest = hashlib.sha256()
@@ -131,7 +139,7 @@ class _Bar:
         """The bar is closed with its Progress."""
 
 
-# ---- UCI's Human Activity Recognition Using Smartphones, read straight from the zip: nothing is unpacked to disk ----
+# ---- UCI's Human Activity Recognition Using Smartphones, read from the zip without unpacking it to disk ----
 
 INNER = "UCI HAR Dataset.zip"  # inside the outer zip that the archive gives today
 REMEDY = "Download it again."
@@ -157,7 +165,7 @@ def read_har(path: str | PathLike) -> TrainTest:
 
 
 def _check_members(archive: ZipFile, where: str) -> None:
-    """A path outside the folder could do no harm here, but it means that the archive is not to be trusted."""
+    """Nothing is unpacked, so a path outside the folder does no harm, but such an archive cannot be trusted."""
     check_memory(sum(member.file_size for member in archive.infolist()), repr(where))
     for member in archive.infolist():
         check_packed(archive, member, f"The file {member.filename!r} of {where!r}")
@@ -268,7 +276,7 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
-# ---- The published data sets newfound knows by name: what they are, where they are published, how they are read ----
+# ---- What the data sets are, where they are published, and how they are read ----
 
 GARMENTS = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
 
@@ -283,7 +291,7 @@ class RemoteFile(NamedTuple):
 
 @dataclass(frozen=True)
 class NamedSet:
-    """What is known about a data set before it is read."""
+    """A data set before it is read."""
 
     name: str
     title: str
@@ -311,10 +319,6 @@ def _read_idx(paths: Sequence[Path], class_names: list[str]) -> TrainTest:
     return TrainTest(
         read_idx_images(train_images, train_labels, class_names), read_idx_images(test_images, test_labels, class_names)
     )
-
-
-def _read_har(paths: Sequence[Path]) -> TrainTest:
-    return read_har(paths[0])
 
 
 _SETS = (
@@ -367,7 +371,7 @@ _SETS = (
         "Human Activity Recognition Using Smartphones (Anguita et al., ESANN 2013)",
         *(7352, 2947, 561, 6),
         licence="CC BY 4.0 at the publisher; its README of 2012 says no commercial use",
-        read=_read_har,
+        read=lambda paths: read_har(paths[0]),
         files=(
             RemoteFile(
                 "UCI HAR Dataset.zip",
@@ -386,7 +390,7 @@ _SETS = (
 NAMED = {known.name: known for known in _SETS}
 
 
-# ---- Published data sets by name: found in the user's folder, the cache or a system package, or else downloaded ----
+# ---- Find a data set in the user's folder, the cache or a system package, or else download it ----
 
 DATA_VARIABLE = "NEWFOUND_DATA"  # a folder with a sub-folder for each data set
 CACHE_VARIABLE = "NEWFOUND_CACHE"  # a folder for downloads, in place of the user's cache folder
@@ -400,7 +404,7 @@ def load_named(name: str, mirrors: Sequence[str] | None = None, verbose: bool | 
 
 def get_named(name: str) -> NamedSet:
     if name not in NAMED:
-        raise DataError(f"There is no data set {name!r} in newfound's list. {did_you_mean(name, NAMED)}")
+        raise DataError(f"There is no data set {name!r} in the list. {did_you_mean(name, NAMED)}")
     return NAMED[name]
 
 

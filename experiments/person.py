@@ -1,7 +1,7 @@
-"""The loop with a simulated person: names the new classes, labels some rows, and a second fit takes the labels in.
+"""The loop with a simulated person, who names the new classes and labels some rows for a second fit.
 
-The methods stand where a model does: "named" (names alone, no second fit), "suggested-50" (names, and labels of the
-rows that `suggest` gives), "random-50-draw-1" (names, and labels of as many rows picked at random, drawn once more).
+Each method takes the place of a model: "named" (names alone, no second fit), "suggested-50" (names, and labels of 50
+rows that `suggest` gives), "random-50-draw-1" (names, and labels of 50 random rows; the number is the draw).
 """
 
 import re
@@ -30,17 +30,16 @@ def fit_with_person(method: str, dataset: str, regime: str, seed: int, changes: 
     if labelling is None:
         return model
     suggested, random, draw = labelling.groups()
-    is_open = np.flatnonzero(~task.labels.is_labelled)
-    rows = model.suggest(task.X, int(suggested)).rows if suggested else _drawn(is_open, int(random), seed, int(draw))
+    if suggested:
+        rows = model.suggest(task.X, int(suggested)).rows
+    else:
+        unlabelled = np.flatnonzero(~task.labels.is_labelled)
+        rows = np.random.default_rng([seed, int(draw)]).permutation(unlabelled)[: int(random)]
     y = task.labels.names
     y[rows] = task.all_labels.names[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of columns that do not vary
         return model.refit(task.X, y)
-
-
-def _drawn(rows: np.ndarray, n: int, seed: int, draw: int) -> np.ndarray:
-    return np.random.default_rng([seed, draw]).permutation(rows)[:n]
 
 
 @lru_cache(maxsize=1)  # one first fit for all that follows from it
@@ -55,28 +54,26 @@ def _named_model(dataset: str, regime: str, seed: int, changes: tuple[tuple[str,
 def named_by_majority(model: Any, truth: np.ndarray) -> Any:
     """Each new class with the name of the true class most common in it; those of one name are merged.
 
-    One that has no rows is not seen, and keeps the name it has.
+    A class without rows keeps its name.
     """
     seen = [name for name in model.classes_[model.is_new_].tolist() if (model.labels_ == name).any()]
-    names = {name: _most_common(truth[model.labels_ == name]) for name in seen}
+    names = {}
+    for name in seen:
+        true, n = np.unique(truth[model.labels_ == name], return_counts=True)
+        names[name] = str(true[n.argmax()])
     for name in sorted(set(names.values())):
         same = [found for found, true in names.items() if true == name]
         if name in model.classes_[~model.is_new_]:
             model = model.merge(same, into=name)
             continue
         model = model.merge(same) if len(same) > 1 else model
-        heir = next(found for found in same if found in model.classes_)
-        model = model.rename({heir: name})
+        surviving = next(found for found in same if found in model.classes_)
+        model = model.rename({surviving: name})
     return model
 
 
-def _most_common(names: np.ndarray) -> str:
-    found, n = np.unique(names, return_counts=True)
-    return str(found[n.argmax()])
-
-
 def answer_by_name(model: Any, task: Task) -> tuple[np.ndarray, Classes]:
-    """The class of each test row; known are the classes that were so before the person came."""
+    """The class of each test row; classes are known if they had labels before the person came."""
     known = task.labels.observed().classes.tolist()
     names = [*known, *(name for name in model.classes_.tolist() if name not in known)]
     position = {name: i for i, name in enumerate(names)}

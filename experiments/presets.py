@@ -1,4 +1,4 @@
-"""Settings of the experiments: the paper's, the ones that reach its accuracy soonest, and the defaults with one change.
+"""Settings of the experiments: the paper's, a quick set with its accuracy, and the defaults with one change.
 
 A preset is written as changes of names, each of which is a keyword of the estimators or a setting of `Config`. What
 the paper leaves unspecified is the same in every experiment of a preset: UNSPECIFIED. docs/paper.md has the reasons.
@@ -6,6 +6,7 @@ the paper leaves unspecified is the same in every experiment of a preset: UNSPEC
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from experiments.tasks import FIRST_HALF, RANDOM_SPLIT, SAMPLE
@@ -13,7 +14,7 @@ from newfound.config import NAMES, Config, check_parameters
 
 PRESETS = ("quick", "paper")
 DEFAULT = "default"  # the estimator's defaults, which are no reproduction
-OF_THE_TASK = {"n_new", "n_init", "random_state", "verbose", "feature_types"}  # not for a preset to say
+OF_THE_TASK = {"n_new", "n_init", "random_state", "verbose", "feature_types"}  # not part of a preset
 CONFIG_NAMES = frozenset().union(*NAMES.values())
 
 Changes = Mapping[str, Any]
@@ -55,7 +56,7 @@ QUICK: dict[tuple[str, str], dict[str, Any]] = {
 # What `newfound fit` adds to the defaults for images.
 OF_IMAGES: dict[str, dict[str, Any]] = {name: {"image_shape": (28, 28)} for name in ("mnist", "fashion-mnist")}
 
-# The defaults, and the same with one thing changed: what each part is worth.
+# The defaults, and the same with one change, which measures what each part contributes.
 VARIANTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "without-hog": {"image_shape": None},
@@ -66,7 +67,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def changes_of(preset: str, dataset: str, model: str) -> dict[str, Any]:
-    """What a preset changes of the defaults, whatever the regime.
+    """What a preset changes of the defaults, in every regime.
 
     "quick" leaves widths, learning rate, pretraining and HAR's likelihood as they are. The baseline SSVAE keeps the
     paper's kernels and dimensions of z in both presets.
@@ -86,7 +87,7 @@ def changes_anything(variant: str, dataset: str) -> bool:
     return variant == DEFAULT or changes_of(variant, dataset, "gmdgm") != changes_of(DEFAULT, dataset, "gmdgm")
 
 
-# ---- from changes to the estimator, and to the record ----------------------------------------------------------------
+# ---- From changes to the estimator, and to the record ----
 
 
 def keywords(changes: Changes) -> dict[str, Any]:
@@ -105,39 +106,25 @@ def whole_settings(model: str, changes: Changes) -> dict[str, Any]:
 
 
 def by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings without their parts: each name is there once."""
+    """All settings in one flat dictionary; no name occurs in two parts."""
     config = {name: value for part in settings.get("config", {}).values() for name, value in part.items()}
     return {name: value for name, value in settings.items() if name != "config"} | config
 
 
 def parse_changes(texts: Sequence[str]) -> dict[str, Any]:
     """Changes from "label_weight=1" and the like; values are read as JSON where they are JSON."""
-    changes = dict(map(_parse_change, texts))
-    if changes:
-        _check(changes)
-    return changes
+    from newfound.estimator import GMDGM, PARAMETER_RULES
 
-
-def _parse_change(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    allowed = _names()
-    if not equals or name not in allowed:
-        raise ValueError(f"--set must be name=value, with one of the names {', '.join(sorted(allowed))}; got {text!r}.")
-    try:
-        read = json.loads(value)
-    except ValueError:
-        read = value
-    return name, tuple(read) if isinstance(read, list) else read
-
-
-def _names() -> frozenset[str]:
-    from newfound.estimator import GMDGM
-
-    return (CONFIG_NAMES | GMDGM().get_params().keys()) - OF_THE_TASK - {"config"}
-
-
-def _check(changes: Changes) -> None:
-    from newfound.estimator import PARAMETER_RULES
-
+    allowed = (CONFIG_NAMES | GMDGM().get_params().keys()) - OF_THE_TASK - {"config"}
+    changes: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name not in allowed:
+            names = ", ".join(sorted(allowed))
+            raise ValueError(f"--set must be name=value, with one of the names {names}; got {text!r}.")
+        with suppress(ValueError):
+            value = json.loads(value)
+        changes[name] = tuple(value) if isinstance(value, list) else value
     Config().replace(**{name: value for name, value in changes.items() if name in CONFIG_NAMES})
     check_parameters(changes, {name: rules for name, rules in PARAMETER_RULES.items() if name in changes})
+    return changes

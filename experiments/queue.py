@@ -1,4 +1,4 @@
-"""Many experiments: those that are done are kept, the others are computed, one or more at a time, and saved."""
+"""Many experiments: finished ones are kept, the others are computed, one or more at a time, and saved."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from experiments.experiment import Experiment, run_experiment
 from experiments.presets import Changes, by_name
 from experiments.records import Record, lines_file, read_records, save_record
 
-Tell = Callable[[Experiment, Record], None]
+Show = Callable[[Experiment, Record], None]
 
 
 def missing(experiments: Iterable[Experiment], folder: Path, changes: Changes) -> list[Experiment]:
@@ -31,7 +31,7 @@ def missing(experiments: Iterable[Experiment], folder: Path, changes: Changes) -
 
 
 def check_settings(experiment: Experiment, record: Record, changes: Changes, folder: Path) -> None:
-    """Refuse a record of other settings than the present ones: those asked for, and the defaults of all others."""
+    """Refuse a record whose settings differ from the present ones: those asked for, and the defaults of all others."""
     now, then = by_name(experiment.settings(changes)), by_name(record["settings"])
     for name in sorted(now.keys() | then.keys()):
         if now.get(name) != then.get(name):
@@ -42,26 +42,24 @@ def check_settings(experiment: Experiment, record: Record, changes: Changes, fol
             )
 
 
-def compute(to_do: list[Experiment], folder: Path, changes: Changes, jobs: int, tell: Tell) -> None:
-    """Compute and save; `tell` hears of each experiment when it is saved. Ctrl-C loses only those under way.
+def compute(to_do: list[Experiment], folder: Path, changes: Changes, jobs: int, show: Show) -> None:
+    """Compute and save; `show` is called for each experiment once it is saved. Ctrl-C loses only those under way.
 
-    In a `joblib.parallel_config`, such as of backend="dask", joblib computes them, wherever that is.
+    In a `joblib.parallel_config`, such as of backend="dask", joblib computes them.
     """
+    results: Iterable[tuple[Experiment, Record]]
     if jobs > 1:
         results = _in_parallel(to_do, folder, changes, jobs)
+    elif effective_n_jobs() > 1:
+        results = _by_joblib(to_do, folder, changes)
     else:
-        results = (_by_joblib if effective_n_jobs() > 1 else _in_turn)(to_do, folder, changes)
+        results = (_compute_one((experiment, folder, changes)) for experiment in to_do)
     for experiment, record in results:
-        tell(experiment, record)
-
-
-def _in_turn(to_do: list[Experiment], folder: Path, changes: Changes) -> Iterator[tuple[Experiment, Record]]:
-    for experiment in to_do:
-        yield _compute_one((experiment, folder, changes))
+        show(experiment, record)
 
 
 def _by_joblib(to_do: list[Experiment], folder: Path, changes: Changes) -> Iterator[tuple[Experiment, Record]]:
-    """Computed anywhere, saved here: workers need not see this disk."""
+    """Computed anywhere and saved here, as workers may not have this disk."""
     tasks = (delayed(_computed)(experiment, changes) for experiment in to_do)
     for experiment, record, arrays in Parallel(return_as="generator_unordered")(tasks):
         save_record(folder, experiment, record, arrays)
@@ -75,7 +73,7 @@ def _computed(experiment: Experiment, changes: Changes) -> tuple[Experiment, Rec
 def _in_parallel(
     to_do: list[Experiment], folder: Path, changes: Changes, jobs: int
 ) -> Iterator[tuple[Experiment, Record]]:
-    """Processes that share nothing: networks this small keep a core of their own busier than a share of several."""
+    """Processes that share nothing: such small networks use one core each better than a share of several."""
     context = get_context("spawn")
     cores = context.Queue()
     for share in shares_of_cores(jobs):
@@ -89,7 +87,7 @@ def _in_parallel(
 
 
 def shares_of_cores(jobs: int) -> list[list[int]]:
-    """The cores of this machine dealt out to the jobs, every core to one of them; none where that cannot be set."""
+    """The cores of this machine, each given to one of the jobs; none where the system cannot set that."""
     if not hasattr(os, "sched_getaffinity"):
         return [[] for _ in range(jobs)]
     cores = sorted(os.sched_getaffinity(0))
@@ -97,8 +95,8 @@ def shares_of_cores(jobs: int) -> list[list[int]]:
 
 
 def _begin_worker(cores: Any) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends this process,
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # by this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends this process
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # with this signal
     share = cores.get()
     if share:
         os.sched_setaffinity(0, share)

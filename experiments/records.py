@@ -1,14 +1,15 @@
-"""Records on disk: one file of JSON lines for each preset, and a work folder with what was finished since.
+"""Records of experiments on disk, and their means over seeds: one file of JSON lines for each preset.
 
 - results/quick.jsonl, committed: one record a line, in the order of their names
 - results/quick/arrays/, committed: what figures need beside the records
-- results/work/quick/, not committed: a file for each experiment, written the moment it is done
+- results/work/quick/, not committed: a file for each experiment finished since, written at once
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ def arrays_file(folder: Path, experiment: Experiment) -> Path:
 
 
 def save_record(folder: Path, experiment: Experiment, record: Record, arrays: dict[str, np.ndarray]) -> None:
-    """Write a finished experiment; its record comes last, so that where it is, all is."""
+    """Write a finished experiment; its record comes last, so that a record implies its arrays."""
     from safetensors.numpy import save
 
     if arrays:
@@ -122,7 +123,7 @@ NONE = "–"
 
 
 class Summary(NamedTuple):
-    """A number over the seeds for which there is one."""
+    """Mean and standard deviation of a number over the seeds that have one."""
 
     mean: float
     sd: float  # of the sample, as the paper's "over four runs" is read; 0 for one seed
@@ -130,7 +131,6 @@ class Summary(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Sequence[float]) -> "Summary":
-        """Of one number at least."""
         return cls(float(np.mean(numbers)), float(np.std(numbers, ddof=1)) if len(numbers) > 1 else 0.0, len(numbers))
 
     def __str__(self) -> str:
@@ -139,14 +139,14 @@ class Summary(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """The finished experiments of a series. An entry of their records is named by the path that leads to it."""
+    """The finished experiments of a series. An entry of their records is named by its path of keys."""
 
     records: list[Record]
     n_seeds: int
 
     def values(self, *path: str) -> list[float]:
         """One entry, such as "acc_one_to_one", "new", of each record that has it."""
-        entries = (_entry(record, path) for record in self.records)
+        entries: Iterable[Any] = (reduce(getitem, path, record) for record in self.records)
         return [entry for entry in entries if entry is not None]
 
     def summary(self, *path: str) -> Summary | None:
@@ -154,7 +154,7 @@ class Group:
         return Summary.of(values) if values else None
 
     def show(self, *path: str) -> str:
-        """Mean ± SD, and of how many seeds where some are not done."""
+        """Mean ± SD, and the number of seeds if some are not done."""
         summary = self.summary(*path)
         if summary is None:
             return NONE
@@ -167,13 +167,6 @@ class Group:
     def show_least(self, *path: str) -> str:
         values = self.values(*path)
         return f"{min(values):.0f}" if values else NONE
-
-
-def _entry(record: Record, path: tuple[str, ...]) -> float | None:
-    value: Any = record
-    for name in path:
-        value = value[name]
-    return value
 
 
 class Results:
@@ -191,11 +184,11 @@ class Results:
         return self if preset == self.preset else Results(self.folder, preset, self.n_seeds)
 
     def group(self, *series: Any, **changes: Any) -> Group:
-        """The records of a `Series`, which is given by its fields."""
+        """The records of a `Series`, given by its fields."""
         wanted = Series(*series, **changes)
         names = (wanted.experiment(self.preset, seed).name for seed in range(self.n_seeds))
         return Group([self.by_name[name] for name in names if name in self.by_name], self.n_seeds)
 
     def arrays(self, experiment: Experiment) -> dict[str, np.ndarray] | None:
-        """What an experiment left for figures; None where it is not done."""
+        """The arrays of an experiment for figures; None if it is not done."""
         return read_arrays(self.folder, experiment) if experiment.name in self.by_name else None

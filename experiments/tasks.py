@@ -1,6 +1,7 @@
-"""Regimes in which the number of new classes is not given: which labels are hidden, and of which rows.
+"""Tasks: which rows an experiment learns from, which labels it sees, and which rows it is tested on.
 
-A regime is a word, such as "half-hidden" or "class-2-hidden". The paper's own regimes are in `tasks`.
+A task is a data set and a regime. The paper's own regimes (`paper_setup`) give the number of components; in all others
+(`REGIMES`, such as "half-hidden" or "class-2-hidden") newfound has to find the number of new classes.
 """
 
 import re
@@ -16,102 +17,6 @@ from newfound.explain.columns import columns_from_names
 from newfound.labels import UNLABELLED, Labels, hide_labels
 from newfound.tables.dataset import Column
 from newfound.tables.read import read_dataset
-
-NOVEL = {"har": ("LAYING", "WALKING", "WALKING_DOWNSTAIRS")}  # of TabularNCD; elsewhere the second half
-N_PEOPLE = 3
-
-
-class Hidden(NamedTuple):
-    """What a regime leaves of fully labelled rows."""
-
-    labels: Labels
-    rows: np.ndarray  # that are learned from
-    is_novel_only: bool = False  # only test rows of hidden classes count
-
-
-class Rows(NamedTuple):
-    """What a regime may look at."""
-
-    dataset: str
-    labels: Labels
-    groups: np.ndarray | None
-    keep: float
-    seed: int
-
-    def hide(self, positions: Iterable[int]) -> Labels:
-        names = [self.labels.classes.tolist()[i] for i in positions]
-        return hide_labels(self.labels, hide=names, keep=self.keep, random_state=self.seed)
-
-
-def one_by_seed(n_classes: int, seed: int) -> int:
-    """The class that a seed hides: four seeds hide four different ones."""
-    return (1 + seed * max(n_classes // 4, 1)) % n_classes
-
-
-def _hiding(positions: Callable[[int, int], Iterable[int]]) -> Callable[[Rows], Hidden]:
-    def regime(rows: Rows) -> Hidden:
-        return Hidden(rows.hide(positions(len(rows.labels.classes), rows.seed)), np.arange(len(rows.labels)))
-
-    return regime
-
-
-def _novel_only(rows: Rows) -> Hidden:
-    """TabularNCD: every row of a known class is labelled, and rows without a label are of novel classes only."""
-    names = rows.labels.classes.tolist()
-    novel = NOVEL.get(rows.dataset, names[len(names) // 2 :])
-    return Hidden(hide_labels(rows.labels, hide=novel), np.arange(len(rows.labels)), is_novel_only=True)
-
-
-def _rare(one_in: int) -> Callable[[Rows], Hidden]:
-    """Half hidden; every other class, known and hidden alike, has one row in so many only."""
-
-    def regime(rows: Rows) -> Hidden:
-        n, codes = len(rows.labels.classes), rows.labels.codes
-        order = np.random.default_rng(rows.seed).permutation(len(codes))
-        is_rare = np.isin(codes[order], np.arange(1, n, 2))
-        kept = np.sort(np.concatenate([order[~is_rare], *(_share(order, codes, k, one_in) for k in range(1, n, 2))]))
-        left = rows._replace(labels=rows.labels.take(kept))
-        return Hidden(left.hide(range(n // 2, n)), kept)
-
-    return regime
-
-
-def _share(order: np.ndarray, codes: np.ndarray, k: int, one_in: int) -> np.ndarray:
-    of_class = order[codes[order] == k]
-    return of_class[: max(len(of_class) // one_in, 1)]
-
-
-def _of_three_people(rows: Rows, hidden: range) -> Hidden:
-    """All labels of three people, and no others."""
-    assert rows.groups is not None
-    people = np.random.default_rng(rows.seed).permutation(np.unique(rows.groups))[:N_PEOPLE]
-    labels = rows._replace(keep=1.0).hide(hidden)
-    return Hidden(labels.keep(np.flatnonzero(np.isin(rows.groups, people))), np.arange(len(rows.labels)))
-
-
-REGIMES: dict[str, Callable[[Rows], Hidden]] = {
-    "half-hidden": _hiding(lambda n, seed: range(n // 2, n)),
-    "odd-hidden": _hiding(lambda n, seed: range(1, n, 2)),
-    "one-hidden": _hiding(lambda n, seed: [one_by_seed(n, seed)]),
-    "none-hidden": _hiding(lambda n, seed: []),
-    "novel-only": _novel_only,
-    "rare-10": _rare(10),
-    "rare-50": _rare(50),
-    "three-people": lambda rows: _of_three_people(rows, range(0)),
-    "three-people-half-hidden": lambda rows: _of_three_people(
-        rows, range(len(rows.labels.classes) // 2, len(rows.labels.classes))
-    ),
-}
-ONE_CLASS = re.compile(r"class-(\d+)-hidden")
-
-
-def regime_named(name: str) -> Callable[[Rows], Hidden] | None:
-    """What hides labels in a regime; None where it is one of the paper's."""
-    one = ONE_CLASS.fullmatch(name)
-    return _hiding(lambda n, seed: [int(one[1])]) if one else REGIMES.get(name)
-
-
-# ---- Tasks: which rows an experiment learns from, which labels it sees, and which rows it is tested on ----
 
 FIRST_HALF = "-0-4"  # the first five classes alone: the semi-supervised half of Table 1
 SAMPLE = re.compile(r"(.+)-(\d+)-rows")  # of the training rows
@@ -150,7 +55,7 @@ class Task:
     n_new: int
     X_test: np.ndarray
     truth: Labels  # of the test rows
-    finds_number: bool = False  # n_new is the true number, and newfound is not told
+    finds_number: bool = False  # n_new is the true number, which newfound does not get
     is_novel_only: bool = False  # only test rows of hidden classes count
     feature_types: tuple[str, ...] | None = None
     columns: tuple[Column, ...] = ()  # of the source, where it has names for them
@@ -172,10 +77,32 @@ class Task:
         return ~is_known if self.is_novel_only else is_known | (self.n_new > 0)
 
 
+class Hidden(NamedTuple):
+    """What a regime keeps of fully labelled rows."""
+
+    labels: Labels
+    rows: np.ndarray  # to learn from
+    is_novel_only: bool = False  # only test rows of hidden classes count
+
+
+class Rows(NamedTuple):
+    """What a regime is computed from."""
+
+    dataset: str
+    labels: Labels
+    groups: np.ndarray | None
+    keep: float
+    seed: int
+
+    def hide(self, positions: Iterable[int]) -> Labels:
+        names = [self.labels.classes.tolist()[i] for i in positions]
+        return hide_labels(self.labels, hide=names, keep=self.keep, random_state=self.seed)
+
+
 def make_task(
     dataset: str, regime: str, seed: int, n_components: int | None = None, labels_per_class: int | None = None
 ) -> Task:
-    """One of the paper's set-ups, or of `regimes`, on a data set; which labels are kept depends on the seed."""
+    """A data set in one of the regimes; the seed decides which labels are kept."""
     parts, keep = load_parts(dataset, seed), labels_per_class or LABELS_KEPT
     if hides := regime_named(regime):
         return open_task(parts, hides(Rows(dataset, parts.labels, parts.groups, keep, seed)), n_components)
@@ -183,7 +110,7 @@ def make_task(
 
 
 def open_task(parts: Parts, hidden: Hidden, n_components: int | None = None) -> Task:
-    """A task in which the number of new classes is to be found, unless that of components is given."""
+    """A task in which the number of new classes has to be found, unless that of components is given."""
     labels = hidden.labels
     true_number = int(np.count_nonzero(parts.labels.counts) - np.count_nonzero(labels.counts))
     return Task(
@@ -201,10 +128,10 @@ def open_task(parts: Parts, hidden: Hidden, n_components: int | None = None) -> 
 
 
 def task_of(parts: Parts, regime: str, seed: int, n_components: int | None = None, keep: float = LABELS_KEPT) -> Task:
-    """A set-up on any data.
+    """One of the paper's regimes, or HIDDEN_KNOWN, on any data.
 
-    `n_components` is for learning without any label, where the paper does not say how many there are; by default as
-    many as in semi-unsupervised learning of the same data. `keep` is the share, or the number, of labels of a class.
+    `n_components` is for learning without any label, where the paper gives no number; the default is that of
+    semi-unsupervised learning of the same data. `keep` is the share, or the number, of labels of a class.
     """
     X, all_labels, X_test, truth = parts[:4]
     setup = "semi-unsupervised" if regime == HIDDEN_KNOWN else regime
@@ -217,15 +144,18 @@ def task_of(parts: Parts, regime: str, seed: int, n_components: int | None = Non
     return Task(X, labels, all_labels, n_new, X_test, truth)
 
 
+# ---- The paper's regimes ----
+
+
 def paper_setup(
     name: str, labels: Labels, keep: float | int = LABELS_KEPT, random_state: int | None = None
 ) -> tuple[Labels, int]:
     """Masked labels and the number of new components for one of the paper's set-ups.
 
     "unsupervised" hides every label; "semi-supervised" keeps a share of every class; "semi-unsupervised" keeps a share
-    of the first half of the classes and offers 40 new components for the others; "accidental" has the same labels but
-    offers none, as someone would who does not know that classes are missing. Unsupervised learning gets as many
-    components as semi-unsupervised learning of the same data.
+    of the first half of the classes and has 40 new components for the others; "accidental" has the same labels and no
+    new components, as if it were not known that classes are missing. Unsupervised learning gets as many components
+    as semi-unsupervised learning of the same data.
     """
     if name not in SETUPS:
         raise ValueError(f"The set-up must be one of {', '.join(SETUPS)}; got {name!r}.")
@@ -242,8 +172,8 @@ def paper_setup(
 def hide_known_classes(labels: Labels, seed: int) -> tuple[Labels, np.ndarray]:
     """Some known classes lose their labels too, and a third of all labels is the validation split: (labels, its rows).
 
-    This is how settings can be compared by someone who has no label of any new class: how well are known classes found
-    when they are hidden on purpose?
+    So settings can be compared without labels of new classes: how well are known classes found that are hidden on
+    purpose?
     """
     labelled = np.flatnonzero(labels.is_labelled)
     validation = np.random.default_rng(seed + 100).permutation(labelled)[: len(labelled) // 3]
@@ -255,7 +185,78 @@ def hide_known_classes(labels: Labels, seed: int) -> tuple[Labels, np.ndarray]:
     return Labels(labels.classes, codes), validation
 
 
-# ---- the data --------------------------------------------------------------------------------------------------------
+# ---- Regimes in which the number of new classes is not given ----
+
+NOVEL = {"har": ("LAYING", "WALKING", "WALKING_DOWNSTAIRS")}  # of TabularNCD; elsewhere the second half
+N_PEOPLE = 3
+
+
+def one_by_seed(n_classes: int, seed: int) -> int:
+    """The class that a seed hides; four seeds hide four different classes."""
+    return (1 + seed * max(n_classes // 4, 1)) % n_classes
+
+
+def _hiding(positions: Callable[[int, int], Iterable[int]]) -> Callable[[Rows], Hidden]:
+    def regime(rows: Rows) -> Hidden:
+        return Hidden(rows.hide(positions(len(rows.labels.classes), rows.seed)), np.arange(len(rows.labels)))
+
+    return regime
+
+
+def _novel_only(rows: Rows) -> Hidden:
+    """TabularNCD: every row of a known class is labelled, and rows without a label are of novel classes only."""
+    names = rows.labels.classes.tolist()
+    novel = NOVEL.get(rows.dataset, names[len(names) // 2 :])
+    return Hidden(hide_labels(rows.labels, hide=novel), np.arange(len(rows.labels)), is_novel_only=True)
+
+
+def _rare(one_in: int) -> Callable[[Rows], Hidden]:
+    """Half hidden; every other class, known or hidden, keeps one row in `one_in`."""
+
+    def regime(rows: Rows) -> Hidden:
+        n, codes = len(rows.labels.classes), rows.labels.codes
+        order = np.random.default_rng(rows.seed).permutation(len(codes))
+        is_rare = np.isin(codes[order], np.arange(1, n, 2))
+        of_class = (order[codes[order] == k] for k in range(1, n, 2))
+        rare = (rows_of[: max(len(rows_of) // one_in, 1)] for rows_of in of_class)
+        kept = np.sort(np.concatenate([order[~is_rare], *rare]))
+        left = rows._replace(labels=rows.labels.take(kept))
+        return Hidden(left.hide(range(n // 2, n)), kept)
+
+    return regime
+
+
+def _of_three_people(rows: Rows, hidden: range) -> Hidden:
+    """All labels of three people, and no others."""
+    assert rows.groups is not None
+    people = np.random.default_rng(rows.seed).permutation(np.unique(rows.groups))[:N_PEOPLE]
+    labels = rows._replace(keep=1.0).hide(hidden)
+    return Hidden(labels.keep(np.flatnonzero(np.isin(rows.groups, people))), np.arange(len(rows.labels)))
+
+
+REGIMES: dict[str, Callable[[Rows], Hidden]] = {
+    "half-hidden": _hiding(lambda n, seed: range(n // 2, n)),
+    "odd-hidden": _hiding(lambda n, seed: range(1, n, 2)),
+    "one-hidden": _hiding(lambda n, seed: [one_by_seed(n, seed)]),
+    "none-hidden": _hiding(lambda n, seed: []),
+    "novel-only": _novel_only,
+    "rare-10": _rare(10),
+    "rare-50": _rare(50),
+    "three-people": lambda rows: _of_three_people(rows, range(0)),
+    "three-people-half-hidden": lambda rows: _of_three_people(
+        rows, range(len(rows.labels.classes) // 2, len(rows.labels.classes))
+    ),
+}
+ONE_CLASS = re.compile(r"class-(\d+)-hidden")
+
+
+def regime_named(name: str) -> Callable[[Rows], Hidden] | None:
+    """The function that hides labels in a regime; None if it is one of the paper's."""
+    one = ONE_CLASS.fullmatch(name)
+    return _hiding(lambda n, seed: [int(one[1])]) if one else REGIMES.get(name)
+
+
+# ---- The data ----
 
 
 def load_parts(dataset: str, seed: int) -> Parts:

@@ -285,7 +285,7 @@ def test_nothing_found_and_no_network(tiny, monkeypatch):
 
 
 def test_an_unknown_data_set():
-    with pytest.raises(DataError, match="no data set 'minst' in newfound's list. Did you mean 'mnist'"):
+    with pytest.raises(DataError, match="no data set 'minst' in the list. Did you mean 'mnist'"):
         load_named("minst")
 
 

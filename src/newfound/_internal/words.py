@@ -1,7 +1,7 @@
-"""What messages share: counts, lists, names cut short; and the two exceptions that a user meets."""
+"""What messages share: counts, lists, names cut short; and the exception that a user meets."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 # ---- Words that messages share: counts, lists, names cut short, and what few labels can tell ----
@@ -63,7 +63,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"It has {quoted_list(near.values(), 10)}."
 
 
-# ---- The exceptions of newfound. What a user can put right is a ValueError that says what is wrong and what to do ----
+# ---- The exception of newfound. What a user can put right is a ValueError that says what is wrong and what to do ----
 
 LONGEST = 2_000  # characters of a message
 
@@ -79,11 +79,3 @@ def one_line(message: str) -> str:
     """What can be printed anywhere: a message may quote a library, and a library what a file holds."""
     line = "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in message)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
-
-
-class DownloadError(DataError):
-    """No mirror gave the file; `tried` says why, a line for each address."""
-
-    def __init__(self, tried: Sequence[str]):
-        super().__init__("; ".join(tried))
-        self.tried = list(tried)
