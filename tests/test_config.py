@@ -1,16 +1,16 @@
-import json
 from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 
 from newfound import Config
+from newfound._internal.records import to_json
 from newfound.config import NAMES, PARTS, Objective
 
 
 def test_it_is_hashable_frozen_and_the_same_after_json():
     config = Config().replace(temperature=0.7, n_trees=10, propagation_dampings=(0.5,))
     assert hash(config) == hash(Config().replace(temperature=0.7, n_trees=10, propagation_dampings=(0.5,)))
-    assert Config.from_json(json.loads(json.dumps(config.to_json()))) == config != Config()
+    assert Config.from_json(to_json(config)) == config != Config()
     with pytest.raises(FrozenInstanceError):
         config.objective.temperature = 1.0
 

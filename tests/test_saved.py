@@ -8,7 +8,7 @@ import pytest
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM, load
-from newfound.saved import sealed
+from newfound.saved import with_checksum
 
 METHODS = ("predict", "predict_proba", "predict_component", "predict_new_proba", "transform", "score_samples")
 
@@ -112,7 +112,7 @@ def test_weights_cannot_be_read_from_elsewhere(saved):
 
 def change(folder, **entries):
     description = json.loads((folder / "model.json").read_text())
-    (folder / "model.json").write_text(json.dumps(sealed(description | entries)))
+    (folder / "model.json").write_text(json.dumps(with_checksum(description | entries)))
 
 
 def test_an_edited_description_is_noticed(saved):

@@ -17,6 +17,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
 from newfound._internal.frames import readable
+from newfound._internal.records import to_json
 from newfound._internal.threads import refuse_fork
 from newfound._internal.words import and_list
 from newfound.acts import ACTS
@@ -212,7 +213,7 @@ class DeepGenerativeClassifier(
 
     def settings(self) -> dict[str, Any]:
         """Return all parameters, with the whole configuration, as plain JSON."""
-        settings = self.get_params(deep=False) | {"config": (self.config or Config()).to_json()}
+        settings = self.get_params(deep=False) | {"config": to_json(self.config or Config())}
         if not isinstance(self.random_state, int | None):
             settings["random_state"] = None  # a generator has no JSON; its seeds are kept with the restarts
         return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}

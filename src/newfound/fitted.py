@@ -125,7 +125,7 @@ class Fitted:
         classes, n_fragments = self.classes, len(self.evidence.n_rows)
         position = classes.component_class[classes.n_components - n_fragments :]
         of_class = self.evidence.together(position % (len(classes) + 1), len(classes) + 1)  # NO_CLASS comes last
-        return Evidence(*(entry[:-1][classes.is_new] for entry in of_class))
+        return of_class.take(np.flatnonzero(classes.is_new))
 
     @property
     def restart(self) -> RestartResult:

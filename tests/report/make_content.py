@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.datasets import load_digits
 
+from newfound._internal.records import to_json
 from newfound.config import Config
 from newfound.evaluation import Certainty, evaluate
 from newfound.explain.audit_record import Audit, HiddenClass
@@ -187,7 +188,7 @@ def _content(
         ),
         disagreements=[Disagreement(str(row_ids[i]), names[0], names[1], 0.9, 0 if i else None) for i in range(4)],
         history=_history(rng, has_validation=truth is not None),
-        settings={"n_new": len(names) - n_known, "hidden_layer_sizes": [200, 200], "config": Config().to_json()},
+        settings={"n_new": len(names) - n_known, "hidden_layer_sizes": [200, 200], "config": to_json(Config())},
         versions={"newfound": "0.2.0", "jax": "0.7.1", "numpy": "2.3.1", "python": "3.12.4"},
         command=f"newfound fit '{say['source']}' --label species --seed 0 --out run/",
         calibration=None if truth is None else _calibration(rng),

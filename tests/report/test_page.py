@@ -195,7 +195,7 @@ def test_every_termination_condition_is_explained(contents):
 
 def test_no_labels_no_new_classes_and_no_history_still_make_a_page(contents):
     content = contents["digits"]
-    only_new = [replace(c, is_new=True) for c in content.classes]
+    only_new = [c.replace(is_new=True) for c in content.classes]
     found = replace(content.discovered, has_labels=False)
     nothing = {"n_labelled": 0, "history": {}, "log": [], "calibration": None, "audit": None}
     page = Page(render(replace(content, classes=only_new, discovered=found, **nothing)))

@@ -73,7 +73,7 @@ def test_what_is_told_is_of_all_rows(place, run):
 
 def test_the_rows_of_the_run_are_the_sample(run):
     rows = run.rows
-    assert len(rows.row_ids) == run.description["all_rows"]["n_sampled"] == len(run.predictions["class"])
+    assert len(rows.row_ids) == run.description.all_rows["n_sampled"] == len(run.predictions["class"])
     assert rows.own.num_rows == len(rows.row_ids)
 
 

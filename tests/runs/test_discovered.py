@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from newfound._internal.records import converted, to_json
 from newfound.classes import Classes
 from newfound.discovery.tree import grow_tree
 from newfound.explain.describe import near_and_wide
@@ -38,7 +39,7 @@ FOUND = Discovered(
     ],
 )
 def test_the_answer_in_a_few_words(change, said):
-    assert headline(replace(FOUND, **change)) == said
+    assert headline(FOUND.replace(**change)) == said
 
 
 def test_what_the_answer_rests_on():
@@ -48,7 +49,7 @@ def test_what_the_answer_rests_on():
         "Among the new classes, “new-2” and “new-3” are closest to each other.",
         "If one of them should be two classes, it is “new-1”.",
     ]
-    small = replace(FOUND, n_new=1, method="mixture", n_unsure=1, closest=[], divisible=None)
+    small = FOUND.replace(n_new=1, method="mixture", n_unsure=1, closest=[], divisible=None)
     assert discovery_sentences(small) == [
         "Found by a mixture of Gaussians, because the table is small.",
         "1 row (<1%) is not sure of its class.",
@@ -57,7 +58,7 @@ def test_what_the_answer_rests_on():
 
 
 def test_predictions_that_differ_are_told_class_by_class():
-    told = discovery_sentences(replace(FOUND, agreement=0.9))[-1]
+    told = discovery_sentences(FOUND.replace(agreement=0.9))[-1]
     assert told == (
         "The model predicts 10% of the rows as another class than was discovered: "
         "“new-1” as “cat” (6 rows) and “new-2” as “new-3” (4 rows)."
@@ -101,4 +102,4 @@ def test_a_run_holds_what_was_discovered(workplace):
     assert sum(n for _, _, n in found.moves) == (table["discovered_class"] != table["class"]).sum()
     assert [c.n_discovered for c in run.classes] == [(table["discovered_class"] == c.name).sum() for c in run.classes]
     assert [c.evidence for c in run.classes] == [model.evidence_.get(c.name) for c in run.classes]
-    assert Discovered.from_json(found.to_json()) == found
+    assert converted(to_json(found), Discovered, "run.json", "") == found

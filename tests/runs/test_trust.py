@@ -1,7 +1,5 @@
 """One sentence about a run, and how honest its grade is."""
 
-from dataclasses import replace
-
 import pytest
 from test_discovered import FOUND
 
@@ -14,7 +12,7 @@ CLASSES = [
     ClassSummary("dog", False, [1], 50, 50, 40, 0.9, None),
     ClassSummary("new-1", True, [2], 68, 68, 0, 0.9, None),
 ]
-ONE = replace(FOUND, n_new=1, n_new_range=(1, 2))
+ONE = FOUND.replace(n_new=1, n_new_range=(1, 2))
 
 
 def hidden(name: str, share: float, n_labels: int = 40) -> HiddenClass:
@@ -67,9 +65,9 @@ def test_grades_are_no_better_than_what_they_rest_on(audit, selection, grade, re
 
 
 def test_nothing_new_and_nothing_labelled():
-    none = replace(FOUND, n_new=0, n_new_range=(0, 0))
+    none = FOUND.replace(n_new=0, n_new_range=(0, 0))
     assert answer(none, CLASSES[:2], audit(0.9)).found == "2 known classes, no new class"
-    groups = [replace(c, is_new=True) for c in CLASSES]
-    said = answer(replace(FOUND, has_labels=False), groups, None)
+    groups = [c.replace(is_new=True) for c in CLASSES]
+    said = answer(FOUND.replace(has_labels=False), groups, None)
     assert said.found == "3 classes (2–4) of 168 rows"
     assert (said.reason, said.grade) == ("no row has a label", "unknown")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from newfound.explain.audit_record import Audit
     from newfound.labels import Labels
-    from newfound.runs.records import Listener
+    from newfound.runs.records import Listener, Masking
     from newfound.tables.dataset import Dataset
 
 BAD_INPUT, FAILED = 2, 1
@@ -163,20 +163,7 @@ def keep_compiled_programs() -> None:
 MOST_DIGITS = 18  # of a whole number
 
 
-class Masking(NamedTuple):
-    """Which labels are hidden on purpose: the options as they were given, which is how a run stores them."""
-
-    hide: str | None
-    keep: str | None
-    by_group: bool
-    seed: int
-
-    @property
-    def hides_any(self) -> bool:
-        return self.hide is not None or self.keep is not None
-
-
-def observed_labels(dataset: "Dataset", masking: Masking) -> "Labels | None":
+def observed_labels(dataset: "Dataset", masking: "Masking") -> "Labels | None":
     """The labels that the model may see; None where none are hidden."""
     from newfound.labels import hide_labels
 

@@ -111,8 +111,7 @@ def history(run: RunArgument, as_json: AsJson = False) -> None:
 
     Example: `newfound history run/`
     """
-    from dataclasses import asdict
-
+    from newfound._internal.records import to_json
     from newfound.runs.run import open_run
 
     console = console_for(as_json)
@@ -120,7 +119,7 @@ def history(run: RunArgument, as_json: AsJson = False) -> None:
         opened = open_run(run)
         effective = {act.number for act in opened.acts_in_effect}
         if as_json:
-            print_json([asdict(act) | {"is_in_effect": act.number in effective} for act in opened.acts])
+            print_json([to_json(act) | {"is_in_effect": act.number in effective} for act in opened.acts])
             return
         for act in opened.acts:
             taken_back = "" if act.number in effective or act.act == "undo" else "  (taken back)"
@@ -143,12 +142,11 @@ def _act(run: Path, act: str, arguments_of: Any, as_json: bool) -> None:
 
 
 def show_act(acted: "Acted", as_json: bool) -> None:
-    from dataclasses import asdict
-
+    from newfound._internal.records import to_json
     from newfound.runs.answer import headline
 
     if as_json:
-        print_json(summary_of(acted.run) | {"act": asdict(acted.act)})
+        print_json(summary_of(acted.run) | {"act": to_json(acted.act)})
         return
     console = console_for(as_json)
     console.print(acted.act.sentence, markup=False, soft_wrap=True)

@@ -3,10 +3,13 @@
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from msgspec import defstruct
+from msgspec.structs import asdict
 
+from newfound._internal.records import Record, to_json
 from newfound.cli.console import (
     AsJson,
     ByGroup,
@@ -20,7 +23,6 @@ from newfound.cli.console import (
     Keep,
     Label,
     LabelFile,
-    Masking,
     Numeric,
     SampleRows,
     Seed,
@@ -37,6 +39,7 @@ from newfound.cli.console import (
     read_source,
 )
 from newfound.cli.runs import print_summary, summary_of
+from newfound.runs.records import Masking
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,6 +74,7 @@ CheckpointEvery = Annotated[
 ]
 Resume = Annotated[Path | None, typer.Option(help="Go on with a fit to this folder that was stopped.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write over an earlier run.")]
+NOT_KEPT = ("out", "resume", "as_json")  # options of one call, not of the fit
 
 
 def fit(
@@ -115,7 +119,7 @@ def fit(
     """
     console = console_for(as_json)
     with clear_errors():
-        options = {name: value for name, value in context.params.items() if name not in ("out", "resume", "as_json")}
+        options = {name: value for name, value in context.params.items() if name not in NOT_KEPT}
         run = _resume(console, resume) if resume is not None else _from_options(console, out, options)
     if as_json:
         print_json(summary_of(run))
@@ -127,8 +131,15 @@ def _resume(console: "Console", out: Path) -> "Run":
     """Go on with a fit that was stopped, with the options it had."""
     from newfound.runs.making import read_options
 
-    unfinished, options = read_options(out)
-    return _from_options(console, out, options, resumed=unfinished)
+    unfinished, options = read_options(out, fit_options())
+    return _from_options(console, out, asdict(options), resumed=unfinished)
+
+
+def fit_options() -> Any:
+    """The record of the options of `newfound fit`, with their types, as a stopped fit keeps them."""
+    types = get_type_hints(fit)
+    names = [name for name in types if name not in (*NOT_KEPT, "context", "return")]
+    return defstruct("FitOptions", [(name, types[name]) for name in names], bases=(Record,), frozen=True)
 
 
 def _from_options(console: "Console", out: Path, given: dict[str, Any], resumed: Path | None = None) -> "Run":
@@ -194,7 +205,7 @@ def _fit(console: "Console", dataset: "Dataset", out: Path, source: str, masking
         write_report(run)
 
     keep_compiled_programs()
-    origin = Origin(told_path(source), told_command(), masking._asdict() if masking.hides_any else None)
+    origin = Origin(told_path(source), told_command(), masking if masking.hides_any else None)
     observed = observed_labels(dataset, masking)
     return fit_run(dataset, out, origin, observed=observed, listener=listener, finish=finish, **options)
 
@@ -234,7 +245,7 @@ def audit(
         observed = observed_labels(dataset, Masking(hide, keep, by_group, seed))
         found = _audit(dataset, dataset.labels if observed is None else observed, seed)
     if as_json:
-        print_json(found.to_json())
+        print_json(to_json(found))
     else:
         print_audit(console, found)
 

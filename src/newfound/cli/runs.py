@@ -1,11 +1,11 @@
 """`newfound report`, `info` and `export`: what a run holds."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from newfound._internal.records import to_json
 from newfound._internal.words import count, quoted_list
 from newfound.cli.console import AsJson, RunArgument, clear_errors, console_for, print_audit, print_json, table_with
 
@@ -61,16 +61,16 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
         changed = opened.check()
         if as_json:
             answer = {"answer": str(opened.answer)}
-            print_json(answer | opened.description | _audit(opened) | _classes(opened) | _acts(opened))
+            print_json(answer | to_json(opened.description) | _audit(opened) | _classes(opened) | _acts(opened))
             return
         print_summary(console, opened)
         about = opened.description
         lines = [
-            f"{about['source']}: {about['n_rows']:,} rows, {about['n_labelled']:,} labelled",
-            *(f"· {sentence}" for sentence in about["log"]),
+            f"{about.source}: {about.n_rows:,} rows, {about.n_labelled:,} labelled",
+            *(f"· {sentence}" for sentence in about.log),
             *_decided(opened),
             *([f"Changed or removed since newfound wrote them: {quoted_list(changed)}."] if changed else []),
-            f"Fitted {about['created']} by newfound {about['newfound']}: {about['command']}",
+            f"Fitted {about.created} by newfound {about.newfound}: {about.command}",
         ]
         for line in lines:
             console.print(line, markup=False, soft_wrap=True)
@@ -78,8 +78,9 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
 
 def summary_of(run: "Run") -> dict[str, Any]:
     """A run in a few numbers, for machines."""
-    about = {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder), "answer": str(run.answer)}
-    changes = {} if run.changes is None else {"changes": run.changes.to_json()}
+    about = {name: to_json(getattr(run.description, name)) for name in IN_SUMMARY}
+    about |= {"run": str(run.folder), "answer": str(run.answer)}
+    changes = {} if run.changes is None else {"changes": to_json(run.changes)}
     return about | _audit(run) | _classes(run) | _acts(run) | changes
 
 
@@ -97,9 +98,9 @@ def print_summary(console: "Console", run: "Run") -> None:
     console.print(_class_table(run.classes))
     _print_descriptions(console, run)
     about = run.description
-    differ = f" Label disagreements: {about['n_disagreements']:,} of {about['n_labelled']:,} (disagreements.csv)."
-    end = f"{about['regime']} learning, ended by {about['termination_condition']}."
-    console.print(end.capitalize() + differ * bool(about["n_labelled"]), soft_wrap=True)
+    differ = f" Label disagreements: {about.n_disagreements:,} of {about.n_labelled:,} (disagreements.csv)."
+    end = f"{about.regime} learning, ended by {about.termination_condition}."
+    console.print(end.capitalize() + differ * bool(about.n_labelled), soft_wrap=True)
     if (run.folder / "report.html").is_file():
         console.print(f"Report: {run.folder / 'report.html'}", markup=False, soft_wrap=True)
 
@@ -117,7 +118,7 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
     table = table_with("class", "", *right, right=right)
     for c in classes:
         kind = Text("new", style="red") if c.is_new else "known"
-        expected = (f"{c.evidence['labels_expected']:.0f}", chance(c.evidence)) if c.evidence else ("",) * len(missing)
+        expected = (f"{c.evidence.labels_expected:.0f}", chance(c.evidence)) if c.evidence else ("",) * len(missing)
         sizes = (f"{n:,}" for n in (c.n_discovered, c.n_rows, c.n_observed))
         table.add_row(c.name, kind, *sizes, *expected, percent(c.confidence))
     return table
@@ -145,7 +146,7 @@ def _changes(run: "Run") -> list[str]:
 
 
 def _audit(run: "Run") -> dict[str, Any]:
-    return {"audit": None if run.audit is None else run.audit.to_json()}
+    return {"audit": to_json(run.audit)}
 
 
 def _acts(run: "Run") -> dict[str, Any]:
@@ -161,7 +162,7 @@ def _decided(run: "Run") -> list[str]:
 
 
 def _classes(run: "Run") -> dict[str, Any]:
-    return {"classes": [asdict(c) for c in run.classes], "descriptions": [one.to_json() for one in run.descriptions]}
+    return {"classes": to_json(run.classes), "descriptions": to_json(run.descriptions)}
 
 
 # ---- `newfound export`: a run for other programs ----
@@ -187,7 +188,7 @@ def export(
     with clear_errors():
         opened = caught_up(open_run(run))
         n_rows = write_atlas(opened, atlas, replace=replace)
-        n_all = opened.description["n_rows"]
+        n_all = opened.description.n_rows
     if as_json:
         print_json({"rows": n_rows, "of_rows": n_all, "out": str(atlas)})
         return

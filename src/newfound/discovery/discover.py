@@ -167,7 +167,7 @@ def _by_mixture(
         targets.astype(np.float32),
         found.p_new,
         is_sure(targets, answer, group),
-        found.evidence and Evidence(*(entry[order[n_known:] - n_known] for entry in found.evidence)),
+        found.evidence and found.evidence.take(order[n_known:] - n_known),
         None,
         method="mixture",
     )

@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec.structs import astuple
 
+from newfound._internal.records import Record
 from newfound.config import Initialisation
 from newfound.discovery.graph import communities
 from newfound.discovery.tree import links_between, nearness
@@ -44,7 +46,7 @@ class Nodes(NamedTuple):
         return counts / np.maximum(self.class_probabilities.sum(axis=0), np.maximum(counts, 1))
 
 
-class Evidence(NamedTuple):
+class Evidence(Record, frozen=True):
     """Why groups of rows are thought to be new, one entry a group; that of several together is the sum."""
 
     n_rows: np.ndarray
@@ -61,7 +63,11 @@ class Evidence(NamedTuple):
 
     def together(self, group: np.ndarray, n_groups: int = 0) -> "Evidence":
         """Of groups of these groups, so many of them at least."""
-        return Evidence(*(np.bincount(group, entry, n_groups) for entry in self))
+        return Evidence(*(np.bincount(group, entry, n_groups) for entry in astuple(self)))
+
+    def take(self, groups: np.ndarray) -> "Evidence":
+        """Of some of the groups, in this order."""
+        return Evidence(*(entry[groups] for entry in astuple(self)))
 
 
 class Parts(NamedTuple):
@@ -106,7 +112,7 @@ def new_groups(
     if keeps_pieces or not (is_new & is_class).any():  # or what there is that is new is small
         is_class = is_large
     is_new |= (evidence.p_value < P_BESIDE) & is_class  # there are new classes: another need not prove it anew
-    could_prove = evidence._replace(labels_held=np.zeros_like(evidence.labels_held)).p_value < settings.new_class_p
+    could_prove = evidence.replace(labels_held=np.zeros_like(evidence.labels_held)).p_value < settings.new_class_p
     near = parts.links + nearness(centres_of(nodes.points[candidates], group), parts.size)
     found[candidates] = join(near, is_new & is_class, is_large & ~is_new & could_prove)[group]
     return found

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from newfound._internal.records import Count, Record
 from newfound._internal.words import count, quoted_list
 from newfound.config import Initialisation
 from newfound.discovery.graph import communities
@@ -38,15 +39,15 @@ DOUBT = 1.08  # the ratio from which on it is doubtful that labels were selected
 MIN_LABELS = 30  # with fewer, nothing is said
 
 
-class Selection(NamedTuple):
+class Selection(Record, frozen=True):
     """What the labels look like."""
 
     grade: str  # "random", "doubtful", "not at random", or "too few labels" to tell
     ratio: float  # how many times as often as by chance two rows of a part of a class are both labelled
     at_least: float  # the same, two standard errors below
-    n_labels: int  # that this rests on
+    n_labels: Count  # that this rests on
     parts: str  # of classes, that were looked at: "neighbours" or "groups"
-    worst: tuple[int, ...]  # codes of the known classes whose labels are gathered most, the worst first
+    worst: tuple[Count, ...]  # codes of the known classes whose labels are gathered most, the worst first
 
     @property
     def is_biased(self) -> bool:

@@ -1,12 +1,12 @@
 """What an audit says: one frozen record that JSON keeps, and its plain words, the answer first."""
 
 import math
-from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from newfound._internal.records import Count, Record, Share
 from newfound._internal.words import and_list, count, percent
 from newfound.discovery.discover import Discovery
 from newfound.labels import UNLABELLED
@@ -72,17 +72,16 @@ FEW_LABELS_OF_A_CLASS = 30  # a share of fewer is said to rest on few
 CANNOT_SEE = "A class that looks like a known one cannot be seen this way."
 
 
-@dataclass(frozen=True)
-class HiddenClass:
+class HiddenClass(Record, frozen=True):
     """What became of a known class whose every label was hidden."""
 
     name: str
-    n_labels: int  # all shares below are of these
-    found_share: float  # called new
+    n_labels: Count  # all shares below are of these
+    found_share: Share  # called new
     called: str | None  # the known class that most of the others were called
-    called_share: float
-    f1: float  # of the class with the new class that matches it best, on labelled rows
-    auroc: float  # of P(new): rows of this class against rows of the other known classes, judged out of fold
+    called_share: Share
+    f1: Share  # of the class with the new class that matches it best, on labelled rows
+    auroc: Share  # of P(new): rows of this class against rows of the other known classes, judged out of fold
     known_accuracy: float | None = None  # of the other known classes, judged out of fold
 
     @property
@@ -91,8 +90,7 @@ class HiddenClass:
         return self.f1 >= 0.5
 
 
-@dataclass(frozen=True)
-class BaselineScore:
+class BaselineScore(Record, frozen=True):
     """How another method fared with the same classes hidden, in the same rows and features."""
 
     title: str  # "k-means from the class means"
@@ -101,17 +99,16 @@ class BaselineScore:
     known_accuracy: float | None  # on labels of known classes that it did not see; None where there are too few
 
 
-@dataclass(frozen=True)
-class Audit:
+class Audit(Record, frozen=True):
     """Whether there are classes that nobody labelled; `print` says it in sentences."""
 
     verdict: Answer
     p_value: float  # probability of so few labels among the rows called new, were they of known classes
-    n_new: int
-    n_new_range: tuple[int, int]
-    n_rows_new: int  # rows in new classes
-    n_rows: int
-    n_labels: int
+    n_new: Count
+    n_new_range: tuple[Count, Count]
+    n_rows_new: Count  # rows in new classes
+    n_rows: Count
+    n_labels: Count
     hidden: tuple[HiddenClass, ...]  # each known class hidden in turn
     control: Answer | None  # the verdict with the labels handed out to random rows; None where that was not tried
     n_rows_hidden: int  # rows of the sample in which classes were hidden
@@ -132,18 +129,6 @@ class Audit:
     def n_found(self) -> int:
         """How many of the hidden classes were found again."""
         return sum(hidden.is_found for hidden in self.hidden)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain dictionaries, lists, strings and numbers."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Audit":
-        hidden = tuple(HiddenClass(**one) for one in stored["hidden"])
-        low, high = stored["n_new_range"]
-        baselines = tuple(BaselineScore(**one) for one in stored.get("baselines", ()))  # none before they were kept
-        read = {"hidden": hidden, "n_new_range": (low, high), "notes": tuple(stored["notes"]), "baselines": baselines}
-        return cls(**stored | read)
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))

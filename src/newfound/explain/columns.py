@@ -93,7 +93,7 @@ def columns_from_names(names: Sequence[str], feature_types: Sequence[str] | None
         if given.startswith("categorical:"):
             groups.setdefault(given.removeprefix("categorical:"), []).append(position)
         else:
-            found.append(Column(name, given, (position,)))
+            found.append(Column(name, given, (position,)))  # type: ignore[arg-type]
     for group, positions in groups.items():
         categories = tuple(_without_prefix(names[position], group) for position in positions)
         found.append(Column(group, "categorical", tuple(positions), categories))

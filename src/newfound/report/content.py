@@ -4,21 +4,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 
 from newfound.evaluation import Evaluation
 from newfound.explain.audit_record import Audit
 from newfound.explain.wording import Description
 from newfound.runs.answer import Discovered
-from newfound.runs.derived import all_rows_of
 from newfound.runs.predict import evaluate_run, surest_disagreements
-from newfound.runs.records import ClassSummary, Columns
-from newfound.runs.run import Run
+from newfound.runs.records import Calibration, ClassSummary, Columns
+from newfound.runs.run import Run, SelectionInWords
 
 # ---- What a report says, apart from how it looks: plain arrays and text, gathered from a run by `assemble` ----
 
 
-@dataclass(frozen=True)
-class ClassContent(ClassSummary):
+class ClassContent(ClassSummary, frozen=True, kw_only=True):
     """One class: the run's summary of it, and the rows that its card shows."""
 
     anchor: str  # of its card
@@ -69,21 +68,6 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """Of the known classes, on the labels of validation rows: how often a probability was right."""
-
-    bin_probability: np.ndarray  # mean probability of the rows in each bin
-    bin_accuracy: np.ndarray
-    bin_rows: np.ndarray
-    expected_calibration_error: float
-    temperature: float  # fitted on the same labels
-
-    @property
-    def n_labels(self) -> int:
-        return int(self.bin_rows.sum())
-
-
-@dataclass(frozen=True)
 class ReportContent:
     """Everything one report shows."""
 
@@ -112,7 +96,7 @@ class ReportContent:
     command: str  # to repeat the run
     disagreements: list[Disagreement] = field(default_factory=list)  # the surest of them
     flags: tuple[str, ...] = ()  # what a person should look at before believing the answer
-    selection: dict[str, Any] | None = None  # whether labels look selected at random
+    selection: SelectionInWords | None = None  # whether labels look selected at random
     calibration: Calibration | None = None
     audit: Audit | None = None  # whether there are classes that nobody labelled
     evaluation: Evaluation | None = None  # of predicted classes, where true ones are known
@@ -142,12 +126,12 @@ def content_of(run: Run) -> ReportContent:
     """Everything the report of a run shows."""
     table, stored, about, schema = run.predictions, run.examples, run.description, run.schema
     return ReportContent(
-        **{name: about[name] for name in (*AS_STORED, "log", "settings", "command")},
+        **{name: getattr(about, name) for name in (*AS_STORED, "log", "settings", "command")},
         run=run.name,
         discovered=run.discovered,
-        flags=tuple(about["flags"]),
-        selection=about.get("selection"),
-        model=about["model_title"],
+        flags=tuple(about.flags),
+        selection=about.selection,
+        model=about.model_title,
         kind=schema.kind,
         image_shape=schema.image_shape,
         feature_names=list(schema.feature_names),
@@ -158,8 +142,8 @@ def content_of(run: Run) -> ReportContent:
         map=_map(table, stored),
         disagreements=_disagreements(table, stored),
         history=run.history,
-        versions=about["versions"] | {"newfound": about["newfound"]},
-        calibration=_calibration(about["calibration"]),
+        versions=about.versions | {"newfound": about.newfound},
+        calibration=about.calibration,
         audit=run.audit,
         evaluation=evaluate_run(run),
     )
@@ -169,14 +153,14 @@ def _classes(run: Run, table: Columns, stored: Columns) -> list[ClassContent]:
     position = _positions(stored)
     descriptions = {description.name: description for description in run.descriptions}
     unsure = table["discovered_class"][~table["is_sure"].astype(bool)]
-    all_rows = all_rows_of(run.description)
+    all_rows = run.description.all_rows
 
     def positions(rows: np.ndarray) -> np.ndarray:
         return np.array([position[int(row)] for row in rows if row >= 0], dtype=int)
 
     return [
         ClassContent(
-            **vars(summary),
+            **asdict(summary),
             anchor=f"class-{i}",
             n_unsure=all_rows.n_unsure(summary.components) if all_rows else int((unsure == summary.name).sum()),
             most_confident=positions(stored["prototypes"][i]),
@@ -233,12 +217,3 @@ def _disagreements(table: Columns, stored: Columns) -> list[Disagreement]:
         )
         for row in surest_disagreements(table, MAX_DISAGREEMENTS)
     ]
-
-
-def _calibration(stored: dict[str, Any] | None) -> Calibration | None:
-    if stored is None:
-        return None
-    bins = {name: np.array(stored[name]) for name in ("bin_probability", "bin_accuracy", "bin_rows")}
-    return Calibration(
-        **bins, expected_calibration_error=stored["expected_calibration_error"], temperature=stored["temperature"]
-    )

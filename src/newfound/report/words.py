@@ -72,9 +72,10 @@ def about_answer(content: ReportContent) -> list[str]:
     found = content.discovered
     n_single = sum(c.is_new and c.n_discovered == 1 for c in content.classes)
     single = f"{count(n_single, 'new class holds', 'new classes hold')} one row only, and {_is(n_single)} not shown."
-    selection = content.selection or {"grade": ""}
-    is_doubtful = selection["grade"] in DOUBTED_LABELS
-    warning = f"{selection.get('sentence', '')} Labels of rows picked at random would tell more about what is new."
+    selection = content.selection
+    is_doubtful = selection is not None and selection.grade in DOUBTED_LABELS
+    sentence = "" if selection is None else selection.sentence
+    warning = f"{sentence} Labels of rows picked at random would tell more about what is new."
     said = [*how_found(found), *how_sure(found)]
     return [*said, *([single] if n_single else []), *([warning] if is_doubtful else [])]
 

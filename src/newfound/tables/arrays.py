@@ -298,7 +298,7 @@ def _infer(X: np.ndarray, names: Sequence[str]) -> list[Column]:
     empty = [name for name, column in zip(names, columns, strict=True) if column is None]
     if empty:
         raise DataError(f"All values are missing in {quoted_list(empty)}. Drop these columns from the array.")
-    return [replace(column, positions=(i,)) for i, column in enumerate(columns) if column is not None]
+    return [column.replace(positions=(i,)) for i, column in enumerate(columns) if column is not None]
 
 
 def _check_array(X: np.ndarray, where: str) -> None:

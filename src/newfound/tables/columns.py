@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -51,7 +50,7 @@ def infer_list(name: str, cells: Any) -> Column | Dropped | None:
     if not lengths or lengths[0] == 0:
         return None
     column = Column(name, "block", width=lengths[0])
-    return replace(column, fill_value=_medians(list_values(cells, column)))
+    return column.replace(fill_value=_medians(list_values(cells, column)))
 
 
 def list_values(cells: Any, column: Column, first_row: int = 0) -> np.ndarray:
@@ -225,15 +224,15 @@ def _as_numbers(name: str, words: Any, least: float) -> Column | None:
     n_filled, n_plain = len(words) - words.null_count, count_numbers(words)
     if n_plain >= least:
         column = infer_number(name, numbers_among_text(words, name))
-        return None if column is None else replace(column, allows_text=n_plain < n_filled)
+        return None if column is None else column.replace(allows_text=n_plain < n_filled)
     found = find_format(words) if find_format(_first(words)) else None
     if found is None or found.n_cells < least:
         return None
     column = infer_number(name, numbers_among_text(plain_numbers(words, found.number_format), name))
     if column is None:
         return None
-    return replace(
-        column, feature_type="numeric", number_format=found.number_format, allows_text=found.n_cells < n_filled
+    return column.replace(
+        feature_type="numeric", number_format=found.number_format, allows_text=found.n_cells < n_filled
     )
 
 
@@ -245,7 +244,7 @@ def _as_dates(name: str, words: Any, least: float) -> Column | Dropped | None:
         return Dropped(name, "day or month", words.drop_null()[0].as_py())
     column = infer_date(name, words, found.orders[0])
     n_filled = len(words) - words.null_count
-    return None if column is None else replace(column, allows_text=found.n_cells < n_filled)
+    return None if column is None else column.replace(allows_text=found.n_cells < n_filled)
 
 
 def _first(words: Any) -> Any:
@@ -285,6 +284,6 @@ def placed(columns: Sequence[Column]) -> list[Column]:
     ends = np.cumsum([len(column.feature_names) for column in columns]).tolist()
     starts = [0, *ends][: len(ends)]
     return [
-        replace(column, positions=tuple(range(start, end)))
+        column.replace(positions=tuple(range(start, end)))
         for column, start, end in zip(columns, starts, ends, strict=True)
     ]
