@@ -67,5 +67,8 @@ def test_absurd_values_are_refused_when_the_record_is_made(name, value):
 def test_a_name_that_is_not_there_is_said_to_be_so():
     with pytest.raises(ValueError, match="Config has no setting 'temprature'. It has .*temperature"):
         Config().replace(temprature=1.0)
-    with pytest.raises(ValueError, match="of another newfound"):
+    with pytest.raises(
+        ValueError,
+        match="stored configuration has other settings than this newfound",
+    ):
         Config.from_json({"objective": {"alpha": 1}})

@@ -108,7 +108,8 @@ class Settings:
         cls.__doc__ = f"{cls.__doc__}\n\n    Parameters\n    ----------\n" + "\n".join(lines) + "\n    "
 
     def __post_init__(self) -> None:
-        check_parameters(vars(self), {f.name: f.metadata["rules"] for f in fields(self)})  # type: ignore[arg-type]
+        own = fields(self)  # type: ignore[arg-type]
+        check_parameters({f.name: getattr(self, f.name) for f in own}, {f.name: f.metadata["rules"] for f in own})
 
 
 @dataclass(frozen=True)

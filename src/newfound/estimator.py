@@ -7,7 +7,6 @@ what a person decides afterwards. There is no mathematics here.
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
@@ -175,8 +174,7 @@ class DeepGenerativeClassifier(
         after.fitted_ = refit_model(rows, learned.labels, mapping, held_out, self._checked_parameters())
         changes = compare(RowClasses.of(before), RowClasses.of(after.fitted_))
         known, was_known = (of.classes.known.astype(str).tolist() for of in (after.fitted_, before))
-        after.changes_ = replace(
-            changes,
+        after.changes_ = changes.replace(
             became_known=[name for name in known if name not in was_known],
             held_out=_held_out_accuracies(self, after, X, learned.labels),
         )

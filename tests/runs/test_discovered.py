@@ -1,7 +1,5 @@
 """What a run says of the classes that were discovered, in numbers and in words."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ from newfound.classes import Classes
 from newfound.discovery.tree import grow_tree
 from newfound.explain.describe import near_and_wide
 from newfound.runs.answer import Discovered, discovery_sentences, evidence_sentence, headline
+from newfound.runs.records import MissingLabels
 from newfound.runs.run import open_run
 
 FOUND = Discovered(
@@ -54,7 +53,7 @@ def test_what_the_answer_rests_on():
         "Found by a mixture of Gaussians, because the table is small.",
         "1 row (<1%) is not sure of its class.",
     ]
-    assert discovery_sentences(replace(small, n_new=0, n_unsure=0)) == []
+    assert discovery_sentences(small.replace(n_new=0, n_unsure=0)) == []
 
 
 def test_predictions_that_differ_are_told_class_by_class():
@@ -66,13 +65,15 @@ def test_predictions_that_differ_are_told_class_by_class():
 
 
 def test_evidence_in_plain_words():
-    evidence = {"n_rows": 68.0, "labels_expected": 14.2, "labels_held": 0.3, "p_value": 2e-6}
+    evidence = MissingLabels(n_rows=68.0, labels_expected=14.2, labels_held=0.3, p_value=2e-6)
     assert evidence_sentence(evidence) == (
         "It would hold about 14 labels if it were known, and holds none (the chance of so few: 2e-06)."
     )
-    assert "holds none, though 2 labelled rows are close by (the" in evidence_sentence(evidence | {"labels_held": 1.8})
-    assert "less than one label" in evidence_sentence(evidence | {"labels_expected": 0.4, "p_value": 0.7})
-    assert ": <1e-12)" in evidence_sentence(evidence | {"p_value": 0.0})
+    assert "holds none, though 2 labelled rows are close by (the" in evidence_sentence(
+        evidence.replace(labels_held=1.8)
+    )
+    assert "less than one label" in evidence_sentence(evidence.replace(labels_expected=0.4, p_value=0.7))
+    assert ": <1e-12)" in evidence_sentence(evidence.replace(p_value=0.0))
     assert evidence_sentence(None) == ""
 
 
@@ -101,5 +102,5 @@ def test_a_run_holds_what_was_discovered(workplace):
     assert found.agreement == np.mean(table["discovered_class"] == table["class"])
     assert sum(n for _, _, n in found.moves) == (table["discovered_class"] != table["class"]).sum()
     assert [c.n_discovered for c in run.classes] == [(table["discovered_class"] == c.name).sum() for c in run.classes]
-    assert [c.evidence for c in run.classes] == [model.evidence_.get(c.name) for c in run.classes]
+    assert [to_json(c.evidence) for c in run.classes] == [model.evidence_.get(c.name) for c in run.classes]
     assert converted(to_json(found), Discovered, "run.json", "") == found

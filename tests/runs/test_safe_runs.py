@@ -443,17 +443,16 @@ def test_what_a_killed_save_left_is_not_taken_for_part_of_the_run(tmp_path):
     assert list(read_manifest(tmp_path / "run").files) == ["run.json"]
 
 
-def test_wild_cells_are_told_in_the_log_of_a_run(workplace, tmp_path):
-    from newfound.runs.derived import _log
+def test_the_log_of_a_run_counts_outliers(workplace, tmp_path):
+    from newfound.runs.derived import Origin, write_run
     from newfound.tables.read import read_dataset
 
     lines = (workplace / "pets.csv").read_text().splitlines()
     cells = lines[5].split(",")
     (tmp_path / "outlier.csv").write_text("\n".join([*lines[:5], ",".join([cells[0], "1e9", *cells[2:]]), *lines[6:]]))
-    model, spoiled = (
-        open_run(workplace / "run").model,
-        read_dataset(tmp_path / "outlier.csv", label="species", id="name"),
-    )
-    assert _log(model, read_dataset(workplace / "pets.csv", label="species", id="name"))[-1].startswith("In all")
-    assert "1 outlier cell in 'weight' was clipped" in _log(model, spoiled)[-1]
-    assert "(kept range: " in _log(model, spoiled)[-1]
+    fitted = open_run(workplace / "run")
+    assert fitted.description.log[-1].startswith("In all")
+    spoiled = read_dataset(tmp_path / "outlier.csv", label="species", id="name")
+    log = write_run(tmp_path / "run", fitted.model, spoiled, Origin("outlier.csv")).description.log
+    assert "1 outlier cell in 'weight' was clipped" in log[-1]
+    assert "(kept range: " in log[-1]

@@ -3,6 +3,7 @@
 import pytest
 from test_discovered import FOUND
 
+from newfound.discovery.selection import Selection
 from newfound.explain.audit_record import Audit, HiddenClass
 from newfound.runs.answer import answer
 from newfound.runs.records import ClassSummary
@@ -12,6 +13,7 @@ CLASSES = [
     ClassSummary("dog", False, [1], 50, 50, 40, 0.9, None),
     ClassSummary("new-1", True, [2], 68, 68, 0, 0.9, None),
 ]
+BIASED = Selection("not at random", 2.0, 1.5, 40, "groups", ())
 ONE = FOUND.replace(n_new=1, n_new_range=(1, 2))
 
 
@@ -40,7 +42,7 @@ def test_the_sentence_of_the_first_screen():
     ("audit", "selection", "grade", "reason"),
     [
         (audit(0.93, 0.9), None, "trust", "92% of it was found again"),
-        (audit(0.93, 0.9), {"grade": "random"}, "trust", "again"),
+        (audit(0.93, 0.9), BIASED.replace(grade="random"), "trust", "again"),
         (audit(0.7, 0.7), None, "care", "70% of it was found again"),
         (audit(1.0, 1.0, 0.2), None, "care", "2 of 3 were found again"),
         (audit(0.95, n_labels=12), None, "care", "again (from 12 labels only)"),
@@ -50,7 +52,12 @@ def test_the_sentence_of_the_first_screen():
             "care",
             "again, but the labels that are missing may be missing by chance",
         ),
-        (audit(0.95), {"grade": "not at random"}, "care", "again, but labels do not look picked at random"),
+        (
+            audit(0.95),
+            BIASED,
+            "care",
+            "again, but labels do not look picked at random",
+        ),
         (audit(0.1, 0.2), None, "doubt", "none of 2 were found again"),
         (audit(0.1), None, "doubt", "it was not found again"),
         (audit(0.95, control="yes"), None, "doubt", "but so are classes with labels handed out at random"),
