@@ -49,7 +49,7 @@ def _terminate(number: int, frame: Any) -> None:
     raise Terminated
 
 
-class HeldBack:
+class DeferredSignals:
     """Signals that came while they had to wait."""
 
     def __init__(self) -> None:
@@ -61,16 +61,16 @@ class HeldBack:
             if signal.getsignal(number) not in (None, signal.SIG_IGN):  # else it is not Python's, or not wanted (nohup)
                 self.before[number] = signal.signal(number, lambda number, frame: self.waiting.append(number))
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
         self.before = {}
 
     @contextmanager
-    def let_through(self) -> Iterator[None]:
+    def allow_signals(self) -> Iterator[None]:
         """A part that may be cut short after all."""
         held = bool(self.before)
-        self.let_go()
+        self.release()
         try:
             yield
         finally:
@@ -79,9 +79,9 @@ class HeldBack:
 
 
 @contextmanager
-def held_back() -> Iterator[HeldBack]:
+def defer_signals() -> Iterator[DeferredSignals]:
     """Ctrl-C and SIGTERM wait until the end of this block, and are then what they are elsewhere."""
-    signals = HeldBack()
+    signals = DeferredSignals()
     if not _in_main_thread():
         yield signals
         return
@@ -89,7 +89,7 @@ def held_back() -> Iterator[HeldBack]:
     try:
         yield signals
     finally:
-        signals.let_go()
+        signals.release()
         for number in signals.waiting[:1]:
             signal.raise_signal(number)
 
@@ -288,12 +288,12 @@ class Sum(NamedTuple):
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write `content` to `path` in one move: a reader, or a crash, never meets half a file."""
-    with written_whole(path) as file:
+    with atomic_file(path) as file:
         file.write(content)
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to, which takes the place of `path` at the end; if anything fails, `path` stays as it was."""
     path = Path(os.path.realpath(path))  # a link stays a link
     with _named(path):

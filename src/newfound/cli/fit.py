@@ -195,7 +195,7 @@ def _settings(n_new: str, epochs: str, n_init: int, seed: int, likelihood: str, 
 def _fit(console: "Console", dataset: "Dataset", out: Path, source: str, masking: Masking, **options: Any) -> "Run":
     from newfound.report.page import write_report
     from newfound.runs.derived import Origin
-    from newfound.runs.leftovers import told_command, told_path
+    from newfound.runs.leftovers import shareable_command, shareable_path
     from newfound.runs.new_run import fit_run
 
     listener = listener_on(console)
@@ -205,7 +205,7 @@ def _fit(console: "Console", dataset: "Dataset", out: Path, source: str, masking
         write_report(run)
 
     keep_compiled_programs()
-    origin = Origin(told_path(source), told_command(), masking if masking.hides_any else None)
+    origin = Origin(shareable_path(source), shareable_command(), masking if masking.hides_any else None)
     observed = observed_labels(dataset, masking)
     return fit_run(dataset, out, origin, observed=observed, listener=listener, finish=finish, **options)
 

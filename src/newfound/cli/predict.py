@@ -59,14 +59,14 @@ def predict(
     Example: `newfound predict run/ more.csv --out labelled.csv --abstain 0.9`
     """
     from newfound.classes import Decision
-    from newfound.runs.predict import Wanted
+    from newfound.runs.predict import OutputOptions
 
     console = console_for(as_json)
     with clear_errors(), status_line(console, "reading") as show:
         told: dict[str, Any] = {
             "progress": lambda n: show(f"{n:,} rows"),
             "decision": Decision(abstain, known_only, new_threshold),
-            "wanted": Wanted(only_new, _names(columns), for_spreadsheets),
+            "options": OutputOptions(only_new, _names(columns), for_spreadsheets),
             "replace": replace,
         }
         n_rows = _predict(run, source, out, features, Cluster(dask, dask_timeout), listener_on(console).note, told)

@@ -150,7 +150,7 @@ def run_that_holds(path: Path) -> Path | None:
     return None
 
 
-def told_path(path: str | os.PathLike) -> str:
+def shareable_path(path: str | os.PathLike) -> str:
     """A path as it may be told to others: relative to where the command ran, or from home; else only its name."""
     given = os.fspath(path)
     if not os.path.isabs(given):
@@ -162,10 +162,10 @@ def told_path(path: str | os.PathLike) -> str:
     return Path(given).name
 
 
-def told_command() -> str:
+def shareable_command() -> str:
     """The command line of this process, in which paths are as they may be told."""
     words = []
     for word in sys.argv[1:]:
         option, is_given, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        words.append(f"{option}{is_given}{told_path(value)}" if value else word)
+        words.append(f"{option}{is_given}{shareable_path(value)}" if value else word)
     return shlex.join(["newfound", *words])

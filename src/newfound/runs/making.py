@@ -116,7 +116,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 @contextmanager
-def made_whole(
+def atomic_folder(
     folder: Path, *, replace: bool = True, note: Callable[[str], None] = ignore, resumed: Path | None = None
 ) -> Iterator[Path]:
     """An empty folder to write to, which takes the place of `folder` at the end.

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
-from newfound._internal.files import TEMPORARY, Sum, disk, held, held_back, replace_file, staged, sweep, sync_folder
+from newfound._internal.files import TEMPORARY, Sum, defer_signals, disk, held, replace_file, staged, sweep, sync_folder
 from newfound._internal.records import Meta, Record, encoded, read_json
 from newfound._internal.words import DataError, quoted_list
 
@@ -144,7 +144,7 @@ def put_files(folder: Path, files: dict[str, bytes]) -> None:
             replace_file(folder / name, content)
         return
     _refuse_changed(folder, manifest, files)
-    with held_back():
+    with defer_signals():
         _stage(folder, manifest, files)
         finish_moving(folder)
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from newfound._internal.files import HeldBack, Terminated, held_back
+from newfound._internal.files import DeferredSignals, Terminated, defer_signals
 from newfound._internal.progress import step_bar
 from newfound._internal.records import encoded
 from newfound._internal.threads import ahead
@@ -25,10 +25,10 @@ from newfound.labels import UNLABELLED, Labels
 from newfound.preprocessing.columns import Moments, SumOverRows
 from newfound.runs.all_rows import answer_all
 from newfound.runs.answer import AllRows
-from newfound.runs.derived import Origin, fill_run, leave_as_is
+from newfound.runs.derived import Origin, fill_run, no_op
 from newfound.runs.labels import current_labels, labels_since
-from newfound.runs.leftovers import CHECKPOINT, is_resumable, remove_unfinished, told_path
-from newfound.runs.making import made_whole, write_options
+from newfound.runs.leftovers import CHECKPOINT, is_resumable, remove_unfinished, shareable_path
+from newfound.runs.making import atomic_folder, write_options
 from newfound.runs.manifest import put_files
 from newfound.runs.records import SILENT, Listener
 from newfound.runs.run import AUDIT, CHANGES, ChangesFile, CorrectedLabel, GivenLabel, Run
@@ -50,7 +50,7 @@ def fit_run(
     uses_groups: bool = False,
     with_audit: bool = False,
     listener: Listener = SILENT,
-    finish: Callable[[Run], object] = leave_as_is,
+    finish: Callable[[Run], object] = no_op,
     options: dict[str, Any] | None = None,
     checkpoint_every: float = SECONDS,
     resumed: Path | None = None,
@@ -92,11 +92,11 @@ def run_of(
 ) -> Run:
     """The run of what `fit` makes of the labels that it may see; `add` writes what else the run holds."""
     labels = dataset.labels if observed is None else observed
-    with held_back() as signals:  # whatever is asked meanwhile, what was learned is saved first
-        with made_whole(out, replace=replace, note=listener.note, resumed=resumed) as building:
-            with _told_how_to_go_on(building, out, listener), signals.let_through():
+    with defer_signals() as signals:  # whatever is asked meanwhile, what was learned is saved first
+        with atomic_folder(out, replace=replace, note=listener.note, resumed=resumed) as building:
+            with _resume_hint(building, out, listener), signals.allow_signals():
                 estimator = _with_notes(lambda: fit(labels, building), listener)
-            with _kept_elsewhere(estimator, building, out):
+            with _saved_elsewhere(estimator, building, out):
                 all_rows = _all_rows(building, estimator, dataset, observed, listener, signals)
                 run = fill_run(building, estimator, dataset, origin, observed, listener, all_rows)
                 add(building, estimator)
@@ -122,14 +122,19 @@ def _sum_over_all(dataset: Dataset, listener: Listener) -> SumOverRows | None:
 
 
 def _all_rows(
-    folder: Path, estimator: Any, dataset: Dataset, observed: Labels | None, listener: Listener, signals: HeldBack
+    folder: Path,
+    estimator: Any,
+    dataset: Dataset,
+    observed: Labels | None,
+    listener: Listener,
+    signals: DeferredSignals,
 ) -> AllRows | None:
     """What is said of every row, where the data set is a sample; None where it is not, or a person could not wait."""
     if dataset.population is None:
         return None
     try:
-        with signals.let_through():
-            return answer_all(folder, estimator, dataset, tells_labels=observed is None, progress=listener.stage)
+        with signals.allow_signals():
+            return answer_all(folder, estimator, dataset, with_labels=observed is None, progress=listener.stage)
     except (KeyboardInterrupt, Terminated) as stop:
         listener.note("Interrupted: not every row is answered, and all counts are of the sample. The fit is kept.")
         signals.waiting += [SIGTERM] * isinstance(stop, Terminated)
@@ -137,7 +142,7 @@ def _all_rows(
 
 
 @contextmanager
-def _told_how_to_go_on(building: Path, out: Path, listener: Listener) -> Iterator[None]:
+def _resume_hint(building: Path, out: Path, listener: Listener) -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -147,7 +152,7 @@ def _told_how_to_go_on(building: Path, out: Path, listener: Listener) -> Iterato
 
 
 @contextmanager
-def _kept_elsewhere(estimator: Any, building: Path, out: Path) -> Iterator[None]:
+def _saved_elsewhere(estimator: Any, building: Path, out: Path) -> Iterator[None]:
     """Where a run cannot be written, as on a full disk, what was learned is saved elsewhere, and it is said where."""
     try:
         yield
@@ -202,7 +207,7 @@ def _audit(
     dataset: Dataset,
     labels: Labels,
     listener: Listener,
-    signals: HeldBack,
+    signals: DeferredSignals,
     all_rows: AllRows | None,
 ) -> None:
     """Nothing where there is nothing to ask, or where a missing label is said to mean nothing."""
@@ -210,7 +215,7 @@ def _audit(
         return
     listener.stage("hiding each known class in turn")
     try:
-        with signals.let_through():
+        with signals.allow_signals():
             audit = audit_of(estimator, dataset, labels)
     except (KeyboardInterrupt, Terminated) as stop:
         listener.note("The audit was interrupted and is left out; the fit is kept.")
@@ -245,7 +250,7 @@ def refit_run(
     command: str = "",
     replace: bool = False,
     listener: Listener = SILENT,
-    finish: Callable[[Run], object] = leave_as_is,
+    finish: Callable[[Run], object] = no_op,
 ) -> Run:
     """Fit the rows of a run again, with its settings; classes that are the same keep their ids and names."""
     if out.resolve() == run.folder.resolve():
@@ -297,7 +302,7 @@ def write_changes(folder: Path, run: Run, estimator: Any) -> None:
     since, rows = labels_since(run), run.rows
     about = [(str(rows.row_ids[row]), str(rows.observed[row]), label) for row, label in sorted(since.items())]
     stored = ChangesFile(
-        refit_of=told_path(run.folder),
+        refit_of=shareable_path(run.folder),
         changes=estimator.changes_,
         given=[GivenLabel(row_id, now) for row_id, was, now in about if was == ""],
         corrections=[CorrectedLabel(row_id, was, now) for row_id, was, now in about if was != ""],

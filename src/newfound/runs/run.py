@@ -49,7 +49,7 @@ DAMAGED = (
 )
 
 
-def told(part: Callable[[Any], Read]) -> Callable[[Any], Read]:
+def damage_to_error(part: Callable[[Any], Read]) -> Callable[[Any], Read]:
     """A property of a run that says so where it cannot be read."""
 
     @wraps(part)
@@ -188,13 +188,13 @@ class Run:
         return name.removeprefix(".") if is_unfinished else name
 
     @property
-    @told
+    @damage_to_error
     def answer(self) -> RunAnswer:
         """What was found, and how far to trust it, in one sentence."""
         return answer(self.discovered, self.classes, self.audit, self.description.selection)
 
     @property
-    @told
+    @damage_to_error
     def model(self) -> Any:
         """The fitted estimator, with the classes that acts have made of it."""
         return self.model_after(self.acts)
@@ -228,13 +228,13 @@ class Run:
         return check_all(self.folder)
 
     @property
-    @told
+    @damage_to_error
     def predictor(self) -> Predictor:
         """The model with the same classes, for those who only predict: there at once."""
         return Predictor(replayed(load_predictor(self.folder / "model").fitted_, self.acts))
 
     @property
-    @told
+    @damage_to_error
     def acts(self) -> list[LoggedAct]:
         """What was decided about the classes, and what of it was taken back."""
         return acts_from(self.folder / ACT_LOG, self.read(ACT_LOG)) if self.holds(ACT_LOG) else []
@@ -244,19 +244,19 @@ class Run:
         return in_effect(self.acts)
 
     @property
-    @told
+    @damage_to_error
     def rows(self) -> StoredRows:
         """The rows that were fitted on."""
         return rows_from(self.read(ROWS), self.read(OWN) if self.holds(OWN) else None)
 
     @property
-    @told
+    @damage_to_error
     def schema(self) -> Schema:
         """By which another file is read like the one the model was fitted on."""
         return self.description.schema
 
     @property
-    @told
+    @damage_to_error
     def classes(self) -> list[ClassSummary]:
         summaries = self._record("classes.json", list[ClassSummary])
         components = [k for summary in summaries for k in summary.components]
@@ -265,31 +265,31 @@ class Run:
         return summaries
 
     @property
-    @told
+    @damage_to_error
     def class_map(self) -> Classes:
         """Which components belong to which class, without loading the model; names are text."""
         return classes_from(self.classes)
 
     @property
-    @told
+    @damage_to_error
     def discovered(self) -> Discovered:
         """How many new classes there are, how they were found, and how sure that is."""
         return self.description.discovery
 
     @property
-    @told
+    @damage_to_error
     def audit(self) -> Audit | None:
         """Whether there are classes that nobody labelled; None where that was not asked."""
         return self._record(AUDIT, Audit) if self.holds(AUDIT) else None
 
     @property
-    @told
+    @damage_to_error
     def descriptions(self) -> Descriptions:
         """What each class is, in the order of the classes; none in a run that was written without."""
         return Descriptions(self._record(DESCRIPTIONS, list[Description]) if self.holds(DESCRIPTIONS) else ())
 
     @property
-    @told
+    @damage_to_error
     def changes(self) -> Changes | None:
         """What is different from the run that this one is a refit of; None where it is of none."""
         return self._record(CHANGES, ChangesFile).changes if self.holds(CHANGES) else None
@@ -298,22 +298,22 @@ class Run:
         return decoded(self.read(name), kind, repr(str(self.folder / name)), FIT_AGAIN)
 
     @property
-    @told
+    @damage_to_error
     def predictions(self) -> Columns:
         return parquet_columns(self.read("predictions.parquet"))
 
     @property
-    @told
+    @damage_to_error
     def history(self) -> Columns:
         return parquet_columns(self.read("history.parquet"))
 
     @property
-    @told
+    @damage_to_error
     def examples(self) -> Columns:
         return tensor_columns(self.read("examples.safetensors"))
 
     @property
-    @told
+    @damage_to_error
     def latent_map(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the rows on the map, and their places on a plane, (rows, 2)."""
         examples = self.examples
@@ -342,7 +342,7 @@ def open_run(folder: str | os.PathLike) -> Run:
     return Run(folder, description)
 
 
-def being_made(folder: Path) -> Run:
+def unfinished_run(folder: Path) -> Run:
     """The run in a folder that has no manifest yet."""
     return Run(folder, read_description(folder))
 
