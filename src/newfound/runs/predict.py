@@ -196,8 +196,8 @@ def predict_file(
 ) -> int:
     """Write every row of `source` with its prediction to `out`, CSV or Parquet by its suffix; return their number.
 
-    Memory stays flat: the file is read twice at the same pace, for the model and for the user's own columns. `note` gets
-    a sentence about cells that were filled, because they were missing or infinite, and one about outliers.
+    Memory stays flat: the file is read twice at the same pace, for the model and for the user's own columns. `note`
+    gets a sentence about cells that were filled, because they were missing or infinite, and one about outliers.
     """
     if out.suffix.lower() not in FORMATS_OUT:
         raise DataError(f"--out must end in {' or '.join(FORMATS_OUT)}; got {out.name!r}. Name another file.")
