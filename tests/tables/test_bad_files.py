@@ -152,9 +152,9 @@ def test_a_date_that_is_none(write):
 
 def test_lists_of_another_length(tmp_path):
     schema = read_dataset(pa.table({"x": [1.0, 3.0], "v": [[1.0, 2.0], [3.0, 4.0]]})).schema
-    message = "Column 'v' holds lists of 2 numbers, but row 2 of the data has 3. Give lists of as many numbers"
+    message = "Column 'v' holds lists of 2 numbers, but row 2 of the data has 3. Give a list of that length"
     check_refused(pa.table({"x": [1.0, 3.0], "v": [[1.0, 2.0], [3.0, 4.0, 5.0]]}), message, schema=schema)
-    check_refused(pa.table({"x": [1.0], "v": [1.0]}), "fitted on lists of 2 numbers. Give lists", schema=schema)
+    check_refused(pa.table({"x": [1.0], "v": [1.0]}), "fitted on lists of 2 numbers. Give such lists", schema=schema)
 
 
 def test_features_that_do_not_fit(write, tmp_path):
@@ -240,7 +240,7 @@ def test_an_npz_without_x(tmp_path):
 def test_an_unknown_suffix(write):
     check_refused(
         write("x", "t.xlsx"),
-        r"'t.xlsx' is of no format that newfound reads. It reads .csv, .*save the sheet as CSV",
+        r"'t.xlsx' has no format that newfound reads. It reads .csv, .*save the sheet as CSV",
     )
 
 
@@ -248,7 +248,7 @@ def test_an_unknown_suffix(write):
 def test_nothing_of_that_name(source):
     check_refused(
         source,
-        f"There is no file, folder or data set named '{source}'. Check the path; the data sets are 'digits', 'mnist'",
+        f"There is no file or folder named '{source}'. Check the path. .\"digits\" is the one data set that newfound",
     )
 
 

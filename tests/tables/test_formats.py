@@ -105,7 +105,7 @@ def test_a_folder_does_not_stream(tmp_path):
 def test_batches_of_what_is_no_table_file(tmp_path):
     schema = read_dataset(np.eye(3)).schema
     (tmp_path / "t.txt").write_text("a,b\n1,2\n")
-    with pytest.raises(DataError, match=r"'t.txt' is no table file. Give a file that ends in .csv, "):
+    with pytest.raises(DataError, match=r"'t.txt' is not a table file. Give a file that ends in .csv, "):
         next(read_batches(tmp_path / "t.txt", schema))
     with pytest.raises(DataError, match=r"There is no file '.*none.csv'. Check the path"):
         next(read_batches(tmp_path / "none.csv", schema))

@@ -76,9 +76,9 @@ def test_what_was_fitted_on_is_told(of_folder, of_array):
 
 
 def test_files_datasets_and_mapped_arrays_are_predicted_block_by_block(place, of_folder, of_array, monkeypatch):
-    from newfound.tables import sampling
+    from newfound.tables import limits
 
-    monkeypatch.setattr(sampling, "CELLS_AT_A_TIME", 5 * 128)
+    monkeypatch.setattr(limits, "CELLS_AT_A_TIME", 5 * 128)
     X = rows()[0]
     table = pa.table({name: X[:, j] for j, name in enumerate(NAMES)})
     for source in (place / "parts", str(place / "parts"), ds.dataset(place / "parts")):

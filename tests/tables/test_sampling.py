@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from newfound.labels import UNLABELLED, Labels
-from newfound.tables.sampling import Drawing, joined, most_of_a_class, usual_size
+from newfound.tables.sampling import Drawing, joined, max_rows_of_a_class, usual_size
 
 
 def labels_of(codes: np.ndarray, n_classes: int = 2) -> Labels:
@@ -90,11 +90,11 @@ def test_samples_of_parts_join_to_a_sample_of_all():
 
 
 @pytest.mark.parametrize(
-    ("counts", "room", "most"), [([5, 5], 100, 5), ([100, 3], 20, 17), ([50, 50], 20, 10), ([9], 4, 4), ([], 4, 1)]
+    ("counts", "room", "maximum"), [([5, 5], 100, 5), ([100, 3], 20, 17), ([50, 50], 20, 10), ([9], 4, 4), ([], 4, 1)]
 )
-def test_room_is_shared_so_that_small_classes_keep_all(counts, room, most):
-    assert most_of_a_class(counts, room) == most
-    assert sum(min(n, most) for n in counts) <= room
+def test_room_is_shared_so_that_small_classes_keep_all(counts, room, maximum):
+    assert max_rows_of_a_class(counts, room) == maximum
+    assert sum(min(n, maximum) for n in counts) <= room
 
 
 def test_wide_rows_make_a_smaller_sample():

@@ -104,7 +104,7 @@ def test_dates_that_may_have_the_month_first_are_not_guessed():
     table = pa.table({"x": [0.5, 1.5, 2.5], "day": ["01/05/2024", "02/05/2024", "03/06/2024"]})
     dataset = read_dataset(table)
     assert dataset.feature_names == ["x"]
-    assert "dates with the day or the month first, which cannot be told: 'day' (01/05/2024)" in dataset.log[-1]
+    assert "dates in which day and month cannot be told apart: 'day' (01/05/2024)" in dataset.log[-1]
 
 
 def test_day_of_week_and_hour_are_on_circles_where_they_vary():
@@ -157,7 +157,7 @@ def test_columns_that_say_the_same_are_named_together():
     x, kind, other = rng.normal(size=60), rng.integers(0, 3, 60), rng.normal(size=60)
     table = {"x": x, "twice": 2 * x, "shifted": x + 7, "noisy": x + 1e-4 * other, "other": other}
     table |= {"colour": np.array(["red", "green", "blue"])[kind], "farbe": np.array(["rot", "gruen", "blau"])[kind]}
-    (said,) = [line for line in read_dataset(pd.DataFrame(table)).log if line.startswith("Nearly the same")]
+    (said,) = [line for line in read_dataset(pd.DataFrame(table)).log if line.startswith("Almost identical")]
     assert said.endswith("in `ignore`: 'x', 'twice', 'shifted' and 'noisy'; 'colour' and 'farbe'.")
 
 
