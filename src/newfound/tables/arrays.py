@@ -13,7 +13,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-from newfound._internal.words import DataError, count, quoted_list
+from newfound._internal.words import DataError, count, quoted_list, reason_of
 from newfound.tables import log as preprocessing_log
 from newfound.tables.cells import finite
 from newfound.tables.columns import infer_number
@@ -132,7 +132,7 @@ def _check_header(
 
 
 def _not_numpy(path: Path, error: Exception) -> DataError:
-    reason = " ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__
+    reason = reason_of(error)
     if path.stat().st_size and ("pickle" in reason.lower() or "magic string" in reason.lower()):
         return DataError(
             f"{path.name!r} holds Python objects or is not a NumPy file, and newfound does not unpickle. "

@@ -106,7 +106,9 @@ def _infer_text(name: str, words: Any, is_numeric: bool) -> Column | Dropped | N
     minimum = 1 if is_numeric else MIN_SHARE_READ * n_filled
     column = _as_numbers(name, words, minimum)
     if column is None and is_numeric:
-        raise DataError(f"Column {name!r} is named in `numeric`, but none of its cells is a number. Remove it there.")
+        raise DataError(
+            f"Column {name!r} is named in `numeric`, but none of its cells is a number. Remove it from `numeric`."
+        )
     return (
         column
         or _as_dates(name, words, minimum)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from newfound._internal.words import DataError, count, quoted_list
+from newfound._internal.words import DataError, count, quoted_list, reason_of
 from newfound.tables.arrays import RowsOnDisk, load_features
 from newfound.tables.cells import cell_type
 from newfound.tables.dataset import Schema
@@ -79,8 +79,9 @@ class ArrowDataset(OpenedTable):
             batches = self.dataset.scanner(columns=written, **options).to_batches()
             yield from regroup((validated(batch).rename_columns(list(selection.names)) for batch in batches), rows)
         except (pa.ArrowException, OSError) as error:
-            reason = " ".join(str(error).split()).rstrip(".")[:300] or type(error).__name__
-            raise DataError(f"The dataset cannot be read ({reason}). Copy that file again, or leave it out.") from None
+            raise DataError(
+                f"The dataset cannot be read ({reason_of(error, 300)}). Copy that file again, or leave it out."
+            ) from None
 
 
 def _check_same_columns(first: TableFile, other: TableFile) -> None:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, TextIO
 
 import numpy as np
 
-from newfound._internal.words import DataError, quoted_list, shortened
+from newfound._internal.words import DataError, quoted_list, reason_of, shortened
 from newfound.labels import MISSING
 from newfound.tables.cells import NUMBER, not_a_number
 from newfound.tables.limits import check_memory
@@ -105,10 +105,9 @@ def opened_by_arrow(path: Path, format_name: str) -> Iterator[Any]:
         with pa.OSFile(str(path)) as file:
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__
         raise DataError(
             f"{path.name!r} is not a complete {format_name} file: it is cut short, damaged or of another format "
-            f"({reason}). Copy or download it again, or save it again."
+            f"({reason_of(error)}). Copy or download it again, or save it again."
         ) from None
 
 
