@@ -20,7 +20,7 @@ from newfound.tables.columns import infer_number
 from newfound.tables.dataset import Column, Dataset, Population, Schema, align, pixel_names
 from newfound.tables.encode import fill_missing, labels_of_array, precision
 from newfound.tables.limits import READ_ALL, Sampling, check_inflated, check_memory, rows_at_a_time
-from newfound.tables.sampling import chosen_rows, usual_size
+from newfound.tables.sampling import chosen_rows, label_counts, usual_size
 
 # ---- NumPy's own files, .npy and .npz ----
 # NumPy reserves the memory that a header announces before it reads the content. So headers are read first and compared
@@ -247,7 +247,6 @@ def _read_sample(
     if len(chosen) == len(X):
         return read_array(X, y, feature_names, ids, where=where)
     sample = read_array(X[chosen], labels.take(chosen).values, feature_names, ids[chosen], where=where)
-    counts = {str(name): int(n) for name, n in zip(labels.classes, labels.counts, strict=True) if n}
     log = [
         f"Read {count(len(X), 'row')} of {count(len(sample.feature_names), 'feature')} from {where}.",
         preprocessing_log.about_sample(len(chosen), size, sample.labels.n_labelled, labels.n_labelled),
@@ -260,7 +259,7 @@ def _read_sample(
             rows = slice(i, i + step)
             yield read_array(X[rows], labels.values[rows], feature_names, ids[rows], schema, where)
 
-    return replace(sample, log=log, population=Population(len(X), counts, batches))
+    return replace(sample, log=log, population=Population(len(X), label_counts(labels), batches))
 
 
 def with_columns(dataset: Dataset, schema: Schema | None = None) -> Dataset:

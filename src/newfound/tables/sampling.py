@@ -80,8 +80,7 @@ class Drawing:
         keys = self.random.random(len(labels))
         bound = [self.bounds.get(name, np.inf) for name in (*map(str, labels.classes), "")]  # UNLABELLED is the last
         keep = np.flatnonzero(keys <= np.array(bound)[labels.codes])
-        counts = {str(c): int(n) for c, n in zip(labels.classes, labels.counts, strict=True) if n}
-        numbers, names = self.n_rows + keep, labels.take(keep).names
+        numbers, names, counts = self.n_rows + keep, labels.take(keep).names, label_counts(labels)
         self.kept.append(Sample(_take(rows, keep), numbers, keys[keep], names, len(labels), counts, self.size))
         self.n_rows += len(labels)
         if sum(len(sample.keys) for sample in self.kept) > MAX_GROWTH * (1 + LABELLED_SHARE) * self.size:
@@ -139,6 +138,11 @@ def usual_size(n_bytes: int, n_rows: int) -> int:
     """The size of a sample of rows that take `n_bytes` together."""
     fit = MAX_BYTES * max(1, n_rows) // max(1, n_bytes)
     return max(MIN_ROWS, min(MAX_ROWS, fit))
+
+
+def label_counts(labels: Labels) -> dict[str, int]:
+    """The number of labelled rows of each class that has any."""
+    return {str(name): int(n) for name, n in zip(labels.classes, labels.counts, strict=True) if n}
 
 
 def chosen_rows(labels: Labels, size: int, seed: int) -> np.ndarray:
