@@ -13,6 +13,7 @@ from newfound.tables.arrays import RowsOnDisk, load_features
 from newfound.tables.cells import cell_type
 from newfound.tables.dataset import Schema
 from newfound.tables.formats import ColumnSelection, column_names, validated, with_types
+from newfound.tables.limits import CELL_BYTES
 from newfound.tables.sources import OpenedTable, TableFile, check_names, regroup, table_files
 
 # ---- A folder of table files, and a dataset of PyArrow ----
@@ -67,7 +68,7 @@ class ArrowDataset(OpenedTable):
     @property
     def n_bytes(self) -> int:
         with _arrow_errors_explained():
-            return 8 * len(self.names) * self.dataset.count_rows()
+            return CELL_BYTES * len(self.names) * self.dataset.count_rows()
 
     def read(self, selection: ColumnSelection) -> Any:
         return _one_table(list(self.blocks(selection, 1 << 20)), self.where)
