@@ -86,9 +86,8 @@ def _by_type(columns: Iterable[Column]) -> list[list[Column]]:
 
 def _date_in_words(column: Column) -> str:
     order = "" if column.date_order in ("year first", "time only") else f"{column.date_order}; "
-    return (
-        f"{column.name!r} ({order}{and_list(PARTS_IN_WORDS[part].format(start=column.start) for part in column.parts)})"
-    )
+    parts = and_list(PARTS_IN_WORDS[part].format(start=column.start) for part in column.parts)
+    return f"{column.name!r} ({order}{parts})"
 
 
 def _format_in_words(column: Column) -> str:

@@ -316,7 +316,7 @@ def predicted_lazily(predictor: Any, method: str, X: Any, options: dict[str, Any
     return rows.map_blocks(answer, sent, chunks=(rows.chunks[0], (example.shape[1],)), meta=example[:0, :0])
 
 
-ANSWER_NAMES = {
+SERIES_NAMES = {
     "predict": "newfound_class",
     "predict_new_proba": "newfound_p_new",
     "predict_component": "newfound_component",
@@ -337,7 +337,7 @@ def answer_of_partition(part: Any, predictor: Any, method: str, options: dict[st
         return answer if len(part) else part.join(answer[own].iloc[:0])
     answer = answer[: len(part)]
     if answer.ndim == 1:
-        return pd.Series(answer, index=part.index, name=ANSWER_NAMES.get(method))
+        return pd.Series(answer, index=part.index, name=SERIES_NAMES.get(method))
     if method == "predict_proba":
         columns = [str(name) for name in predictor.classes_]
     else:
