@@ -75,6 +75,11 @@ class DataError(ValueError):
         super().__init__(one_line(message))
 
 
+def reason_of(error: BaseException, at_most: int = 200) -> str:
+    """A library's error in one line, without a full stop."""
+    return " ".join(str(error).split()).rstrip(".")[:at_most] or type(error).__name__
+
+
 def one_line(message: str) -> str:
     """What can be printed anywhere: a message may quote a library, and a library what a file holds."""
     line = "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in message)

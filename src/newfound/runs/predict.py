@@ -23,12 +23,11 @@ from newfound.runs.records import Calibration, Columns, csv_bytes, ignore, parqu
 from newfound.runs.run import Run
 from newfound.tables import own_columns
 from newfound.tables.dataset import Column, Dataset, Schema
-from newfound.tables.folders import is_table_folder
 from newfound.tables.formats import streams
+from newfound.tables.limits import rows_at_a_time
 from newfound.tables.log import about_missing, add_counts
 from newfound.tables.read import read_batches, read_dataset
-from newfound.tables.sampling import rows_at_a_time
-from newfound.tables.sources import TableFile
+from newfound.tables.sources import TableFile, is_table_folder
 
 if TYPE_CHECKING:
     from newfound.evaluation import Evaluation, Match
