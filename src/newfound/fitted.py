@@ -9,9 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from newfound.classes import NO_CLASS, Classes
-from newfound.discovery.discover import Discovery
-from newfound.discovery.groups import Evidence
-from newfound.discovery.selection import Selection
+from newfound.discovery.record import Discovery, Evidence, Selection
 from newfound.discovery.tree import ClassTree
 from newfound.models.architecture import Architecture
 from newfound.models.in_numpy import Inference, Posterior

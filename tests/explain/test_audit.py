@@ -9,7 +9,8 @@ from small import blobs
 
 import newfound
 from newfound import Config, DataError
-from newfound.discovery.discover import Discovery, discover
+from newfound.discovery.discover import discover
+from newfound.discovery.record import Discovery
 from newfound.discovery.rows import Rows
 from newfound.discovery.tree import grow_tree
 from newfound.estimator import GMDGM

@@ -1,6 +1,6 @@
 """From rows and a few labels to classes of all rows."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,7 +8,6 @@ from newfound.config import Initialisation
 from newfound.discovery.graph import Graph
 from newfound.discovery.groups import (
     NO_GROUP,
-    Evidence,
     Nodes,
     Say,
     centres_of,
@@ -22,10 +21,11 @@ from newfound.discovery.groups import (
 )
 from newfound.discovery.mixture import fit_mixture, prefers_mixture
 from newfound.discovery.pu import FeatureSets, estimate_class_probabilities
+from newfound.discovery.record import Discovery, Evidence
 from newfound.discovery.rows import Rows, feature_sets
-from newfound.discovery.selection import Selection, label_selection
+from newfound.discovery.selection import label_selection
 from newfound.discovery.tree import ClassTree, grow_tree, links_between
-from newfound.labels import UNLABELLED
+from newfound.labels import UNLABELLED, has_enough_labels
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -70,33 +70,6 @@ def is_sure(targets: np.ndarray, answer: np.ndarray, group: np.ndarray) -> np.nd
 
 MIN_GAUSSIAN_ROWS = 20  # of each class that is asked for: smaller ones are no Gaussians, but fragments
 RANGE_SHARE = 0.1  # of the votes: a number with as many is in the range
-DENSE = 0.5  # without the PU estimate: a community is known where labels are so dense, relative to all the data
-
-
-class Discovery(NamedTuple):
-    """What was found: classes made of fragments, each of which becomes a component of the model."""
-
-    n_new: int
-    n_new_range: tuple[int, int]
-    tree: ClassTree  # of the fragments of new rows
-    labels: np.ndarray  # of every row: a known class's code, or n_known + its fragment
-    targets: np.ndarray  # (rows, known classes and fragments): how probable each is for each row
-    p_new: np.ndarray  # P(new) of every row, out of fold where it has a label; also where no new class was found
-    is_sure: np.ndarray  # of every row: whether it belongs to its class more probably than not
-    evidence: Evidence | None  # of each fragment; None without labels
-    selection: Selection | None  # whether labels look selected at random, where there are any
-    method: str = "graph"  # or "mixture", for small tables
-
-    @property
-    def group(self) -> np.ndarray:
-        """The new class of each fragment, 0, 1, …, the largest first."""
-        return self.tree.cut(self.n_new)
-
-    @property
-    def classes(self) -> np.ndarray:
-        """Of every row: a known class's code, or n_known + its new class."""
-        n_known = self.targets.shape[1] - self.tree.n_fragments
-        return np.append(np.arange(n_known), n_known + self.group)[self.labels]
 
 
 def discover(
@@ -328,8 +301,6 @@ def _without_labels(
 ) -> np.ndarray:
     """The community of each node, 0, 1, …, or NO_GROUP where it holds labels, or is none."""
     community = groups_without_labels(weights, resolution, settings, seed)
-    is_in, is_labelled = community != NO_GROUP, labels != UNLABELLED
-    n_labels = np.bincount(community[is_in], is_labelled[is_in])
-    is_known = n_labels >= DENSE * is_labelled.mean() * np.bincount(community[is_in])
+    is_known = has_enough_labels(community, labels)
     number = np.append(np.where(is_known, NO_GROUP, np.cumsum(~is_known) - 1), NO_GROUP)
     return number[community]

@@ -6,8 +6,9 @@ import numpy as np
 
 from newfound.config import Initialisation
 from newfound.discovery.graph import communities
+from newfound.discovery.record import Evidence
 from newfound.discovery.tree import links_between, nearness
-from newfound.labels import UNLABELLED
+from newfound.labels import UNLABELLED, contingency, labels_by_group, n_pairs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -42,26 +43,6 @@ class Nodes(NamedTuple):
         """c_y: the labels of each known class, over its expected number of rows."""
         counts = np.bincount(self.labels[self.labels != UNLABELLED], minlength=self.class_probabilities.shape[1])
         return counts / np.maximum(self.class_probabilities.sum(axis=0), np.maximum(counts, 1))
-
-
-class Evidence(NamedTuple):
-    """Why groups of rows are thought to be new, one entry a group; that of several together is the sum."""
-
-    n_rows: np.ndarray
-    labels_expected: np.ndarray  # as many as it would hold, were it known
-    labels_held: np.ndarray
-
-    @property
-    def p_value(self) -> np.ndarray:
-        """The probability of so few labels."""
-        from scipy.stats import binom
-
-        n = np.round(self.n_rows + self.labels_held)
-        return binom.cdf(np.floor(self.labels_held), n, np.clip(self.labels_expected / np.maximum(n, 1), 0, 1))
-
-    def together(self, group: np.ndarray, n_groups: int = 0) -> "Evidence":
-        """Of groups of these groups, so many of them at least."""
-        return Evidence(*(np.bincount(group, entry, n_groups) for entry in self))
 
 
 class Parts(NamedTuple):
@@ -119,8 +100,7 @@ def _largest_piece(nodes: Nodes, resolution: float, settings: Initialisation, se
         return 0.0
     group, parts = _parts(nodes, known, resolution, settings, seed)
     likely = nodes.class_probabilities[known].argmax(axis=1)
-    counts = np.zeros((len(parts.size), nodes.class_probabilities.shape[1]))
-    np.add.at(counts, (group, likely), 1)
+    counts = contingency(group, likely, (len(parts.size), nodes.class_probabilities.shape[1]))
     of_class = nodes.class_probabilities.sum(axis=0)[counts.argmax(axis=1)]
     is_piece = parts.is_small_class(settings) & (parts.size * nodes.class_size < of_class / 2)
     return float(parts.size[is_piece].max(initial=0.0))
@@ -265,23 +245,15 @@ def choose_resolutions(
     return {r: Say(scores[r] - least, pieces[r]) for r in order if scores[r] > least}
 
 
-def labels_in(labels: np.ndarray, community: np.ndarray) -> np.ndarray:
-    """(known classes, communities): how many labels of each class each community holds."""
-    is_labelled = labels != UNLABELLED
-    counts = np.zeros((labels.max() + 1, community.max() + 1))
-    np.add.at(counts, (labels[is_labelled], community[is_labelled]), 1)
-    return counts
-
-
 def pieces_of_a_class(labels: np.ndarray, community: np.ndarray) -> float:
     """How many communities a known class consists of: the median over classes of 1 / P(two of its rows are in one).
 
     Two of its labelled rows, in communities where no class has more labels: a row among those of another class is a
     confusion, and no piece. A new class will be in as many pieces as known ones usually are, if they are not whole.
     """
-    counts = labels_in(labels, community)
+    counts = labels_by_group(community, labels, int(labels.max()) + 1).T
     own = np.where(counts == counts.max(axis=0), counts, 0)
-    together, pairs = _pairs(own).sum(axis=1), _pairs(own.sum(axis=1))
+    together, pairs = n_pairs(own).sum(axis=1), n_pairs(own.sum(axis=1))
     is_told = together > 0
     return max(float(np.median(pairs[is_told] / together[is_told])), 1.0) if is_told.any() else 1.0
 
@@ -295,18 +267,14 @@ def agreement(labels: np.ndarray, community: np.ndarray) -> float:
     from sklearn.metrics import adjusted_rand_score
 
     is_labelled = labels != UNLABELLED
-    counts = labels_in(labels, community)
+    counts = labels_by_group(community, labels, int(labels.max()) + 1).T
     of_class, of_community = counts.sum(axis=1), counts.sum(axis=0)
     best = (2 * counts / np.maximum(of_class[:, None] + of_community, 1)).max(axis=1)
-    together = _pairs(counts).sum(axis=1)
-    predicted, true = (counts * (of_community - 1)).sum(axis=1) / 2, _pairs(of_class)
+    together = n_pairs(counts).sum(axis=1)
+    predicted, true = (counts * (of_community - 1)).sum(axis=1) / 2, n_pairs(of_class)
     pairs = 2 * together / np.maximum(predicted + true, 1e-9)
     rand = adjusted_rand_score(labels[is_labelled], community[is_labelled]) if len(counts) > 1 else pairs.mean()
     return float(np.mean([rand, best.mean(), pairs.mean()]))
-
-
-def _pairs(n: np.ndarray) -> np.ndarray:
-    return n * (n - 1) / 2
 
 
 # ---- Groups where no row has a label ----

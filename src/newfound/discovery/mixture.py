@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.config import Initialisation
-from newfound.discovery.groups import Evidence
 from newfound.discovery.pu import LABEL_FREQUENCY_PRIOR
-from newfound.labels import UNLABELLED
+from newfound.discovery.record import Evidence
+from newfound.labels import UNLABELLED, contingency
 
 # ---- A semi-supervised mixture of Gaussians, one for each class, with exact updates and a bound on its evidence ----
 #     y ~ Categorical(π)    x | y ~ N(μ_y, Σ_y)    label | y ~ Bernoulli(c_y) for a known class, never for a new one
@@ -260,8 +260,7 @@ def afresh(table: Table, n_classes: int, seed: int) -> list[Fit]:
     for start in range(N_AFRESH):
         points = table.Z * table.spread if start % 2 == 0 else table.Z
         cluster = KMeans(n_classes, n_init=1, random_state=seed + start).fit_predict(points)
-        counts = np.zeros((n_classes, n_classes))
-        np.add.at(counts, (table.labels[rows], cluster[rows]), 1)
+        counts = contingency(table.labels[rows], cluster[rows], (n_classes, n_classes))
         responsibilities = np.eye(n_classes)[linear_sum_assignment(-counts.T)[1][cluster]]
         responsibilities[rows] = np.eye(n_classes)[table.labels[rows]]
         begun.append(iterate(table, responsibilities, prior, max_iter=SHORT))

@@ -9,7 +9,7 @@ from newfound.config import Initialisation
 from newfound.discovery.features import hog, pca_projection, whitened
 from newfound.discovery.graph import Graph, neighbour_graph, spectral_embedding
 from newfound.discovery.pu import FeatureSets
-from newfound.labels import UNLABELLED
+from newfound.labels import MIN_LABEL_DENSITY, UNLABELLED, labels_by_group
 from newfound.preprocessing.columns import Scaling
 
 # ---- The first clusters of init="kmeans": by k-means, and a Gaussian mixture ----
@@ -154,7 +154,6 @@ def _known_where_labels_are_dense(Z: np.ndarray, labels: np.ndarray, n_known: in
     n_components = n_known + n_new
     n_clusters = min(max(int(is_labelled.sum()) // LABELS_PER_CLUSTER, n_components), 4 * n_components)
     clusters = cluster(Z, np.arange(len(Z)), n_clusters, seed)
-    counts = np.zeros((clusters.max() + 1, n_known))
-    np.add.at(counts, (clusters[is_labelled], labels[is_labelled]), 1)
+    counts = labels_by_group(clusters, labels, n_known)
     density = counts.sum(axis=1) / np.maximum(np.bincount(clusters), 1)
-    return np.where(density >= is_labelled.mean() / 2, counts.argmax(axis=1), UNLABELLED)[clusters]
+    return np.where(density >= MIN_LABEL_DENSITY * is_labelled.mean(), counts.argmax(axis=1), UNLABELLED)[clusters]

@@ -24,33 +24,18 @@ import numpy as np
 from newfound._internal.words import count, quoted_list
 from newfound.config import Initialisation
 from newfound.discovery.graph import communities
-from newfound.labels import UNLABELLED
+from newfound.discovery.record import DOUBTFUL, NOT_RANDOM, RANDOM, TOO_FEW, Selection
+from newfound.labels import UNLABELLED, labels_by_group, n_pairs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-RANDOM, DOUBTFUL, NOT_RANDOM, TOO_FEW = "random", "doubtful", "not at random", "too few labels"
 ERRORS = 2  # standard errors below the ratio is where it is at least
 MIN_PAIRS = 5  # of labels by chance: with fewer, the standard error says nothing
 N_WORST = 3
 FINENESS = 32.0  # resolution at which classes are cut into parts, relative to that of classes
 DOUBT = 1.08  # the ratio from which on it is doubtful that labels were selected at random
 MIN_LABELS = 30  # with fewer, nothing is said
-
-
-class Selection(NamedTuple):
-    """What the labels look like."""
-
-    grade: str  # "random", "doubtful", "not at random", or "too few labels" to tell
-    ratio: float  # how many times as often as by chance two rows of a part of a class are both labelled
-    at_least: float  # the same, two standard errors below
-    n_labels: int  # that this rests on
-    parts: str  # of classes, that were looked at: "neighbours" or "groups"
-    worst: tuple[int, ...]  # codes of the known classes whose labels are gathered most, the worst first
-
-    @property
-    def is_biased(self) -> bool:
-        return self.grade == NOT_RANDOM
 
 
 def describe(selection: Selection, known: np.ndarray) -> str:
@@ -132,17 +117,12 @@ def labelled_pairs(territory: np.ndarray, part: np.ndarray, labels: np.ndarray) 
     territory_of = np.zeros(fine.max() + 1, int)
     territory_of[fine] = territory
     rows, n_labels = np.bincount(territory), np.bincount(territory[is_labelled], minlength=territory.max() + 1)
-    within = np.bincount(territory_of, _pairs(np.bincount(fine)))
-    observed = np.bincount(territory_of, _pairs(np.bincount(fine[is_labelled], minlength=len(territory_of))))
-    expected = _pairs(n_labels) * within / np.maximum(_pairs(rows), 1)
-    counts = np.zeros((len(rows), labels.max() + 1))
-    np.add.at(counts, (territory[is_labelled], labels[is_labelled]), 1)
-    of_class = counts.argmax(axis=1)
-    return Pairs(*(np.bincount(of_class, number, counts.shape[1]) for number in (observed, expected)))
-
-
-def _pairs(n: np.ndarray) -> np.ndarray:
-    return n * (n - 1) / 2
+    within = np.bincount(territory_of, n_pairs(np.bincount(fine)))
+    observed = np.bincount(territory_of, n_pairs(np.bincount(fine[is_labelled], minlength=len(territory_of))))
+    expected = n_pairs(n_labels) * within / np.maximum(n_pairs(rows), 1)
+    n_classes = int(labels.max()) + 1
+    of_class = labels_by_group(territory, labels, n_classes).argmax(axis=1)
+    return Pairs(*(np.bincount(of_class, number, n_classes) for number in (observed, expected)))
 
 
 def _grade(pairs: Pairs, settings: Initialisation) -> str:

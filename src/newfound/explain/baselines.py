@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.explain.audit_record import BaselineScore
-from newfound.labels import UNLABELLED, Labels
+from newfound.labels import UNLABELLED, Labels, has_enough_labels, labels_by_group
 
 # ---- What one would use instead of newfound, on the same rows with the same class hidden ----
 # Cheap, and each at its best. Every method puts each row in a known class (0 to n_known − 1) or in a group of its own
@@ -16,7 +16,6 @@ from newfound.labels import UNLABELLED, Labels
 
 MAX_DIMENSIONS = 20  # principal components that the methods see,
 MIXTURE_DIMENSIONS = 10  # and that a mixture has a full covariance of
-DENSE = 0.5  # a community is known where labels are so dense, relative to all the data
 SELF_TRAINING_ROUNDS = 5
 
 
@@ -66,10 +65,7 @@ def gaussian_mixture(problem: Problem) -> np.ndarray:
 def communities_alone(problem: Problem) -> np.ndarray:
     """A community is of the class that most of its labels name, or a new one where labels are rare in it."""
     community, codes = problem.space.community, problem.codes
-    labelled = codes != UNLABELLED
-    counts = np.zeros((community.max() + 1, problem.n_known))
-    np.add.at(counts, (community[labelled], codes[labelled]), 1)
-    is_known = counts.sum(axis=1) >= DENSE * labelled.mean() * np.bincount(community)
+    counts, is_known = labels_by_group(community, codes, problem.n_known), has_enough_labels(community, codes)
     group = np.where(is_known, counts.argmax(axis=1), problem.n_known + np.cumsum(~is_known) - 1)
     return group[community]
 
