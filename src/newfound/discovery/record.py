@@ -24,6 +24,10 @@ class Evidence(NamedTuple):
         n = np.round(self.n_rows + self.labels_held)
         return binom.cdf(np.floor(self.labels_held), n, np.clip(self.labels_expected / np.maximum(n, 1), 0, 1))
 
+    def take(self, groups: np.ndarray) -> "Evidence":
+        """The evidence of the given groups, by position or by flag."""
+        return Evidence(*(entry[groups] for entry in self))
+
     def together(self, group: np.ndarray, n_groups: int = 0) -> "Evidence":
         """The evidence of groups of these groups, at least `n_groups` of them."""
         return Evidence(*(np.bincount(group, entry, n_groups) for entry in self))
