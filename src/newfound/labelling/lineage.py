@@ -83,7 +83,7 @@ class ClassMapping:
     @property
     def evidence(self) -> Evidence | None:
         evidence = self.before.evidence
-        return None if evidence is None else Evidence(*(entry[self._of_tree] for entry in evidence))
+        return None if evidence is None else evidence.take(self._of_tree)
 
     @property
     def _of_tree(self) -> np.ndarray:
