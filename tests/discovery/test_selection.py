@@ -243,7 +243,7 @@ def test_groups_without_labels_are_held_out_too():
 
 def test_rows_are_held_out_where_no_group_can_be():
     groups, codes = np.repeat([0, 1], 20), np.repeat([0, 1], 20)
-    with pytest.warns(UserWarning, match="No group can be held out"):
+    with pytest.warns(UserWarning, match="No whole group can be held out"):
         training, validation = split_rows(codes, 0.1, np.random.RandomState(0), groups)
     assert set(codes[training]) == set(codes[validation]) == {0, 1}
 
