@@ -1,4 +1,4 @@
-"""The list of models and of likelihoods, and what decides a model's shape: plain records and NumPy, without JAX.
+"""The lists of models and likelihoods, and the shape of a model: plain records and NumPy, without JAX.
 
 A new model or likelihood is its class, written in JAX, and one line here. Equations are imported with JAX when a fit
 first needs them: predictions (`in_numpy`) read a model's arrays by name.
@@ -15,7 +15,7 @@ from newfound.preprocessing.columns import Blocks
 
 
 class ModelKind(NamedTuple):
-    """What can be said of a model without importing JAX."""
+    """The properties of a model that need no JAX."""
 
     title: str  # as people write it
     where: str  # the class with its equations, "module:name" within this package
@@ -29,13 +29,13 @@ class ModelKind(NamedTuple):
 
 
 class LikelihoodKind(NamedTuple):
-    """What can be said of a likelihood without importing JAX."""
+    """The properties of a likelihood that need no JAX."""
 
     where: str  # its class, "module:name" within this package
     decodes_as: str | None = None  # how NumPy samples all columns: "binary" or "numeric"; None leaves it to JAX
     needs_unit_interval: bool = False  # columns must lie within 0..1, and are not standardised
     sigma_is_given: bool = False  # by the user, instead of measured on the columns
-    needs_feature_types: bool = False  # chosen where these are given, and only there; they say how columns are sampled
+    needs_feature_types: bool = False  # used if, and only if, these are given; they decide how columns are sampled
 
     @property
     def in_jax(self) -> Any:
@@ -62,7 +62,7 @@ SIGMA_FLOOR = 0.1  # of a learned σ, relative to its unit (`models.likelihoods.
 
 
 class Architecture(NamedTuple):
-    """Everything that decides a model's shape. Hashable: fits of the same architecture share their compiled code."""
+    """Everything that decides the shape of a model. Hashable: fits of the same architecture share compiled code."""
 
     model: str  # a name in `MODELS`
     n_features: int  # d_x
@@ -73,7 +73,7 @@ class Architecture(NamedTuple):
     posterior: str = "structured"  # or "mean-field": z's posterior without y
     activation: str = "relu"  # see `config.Optimisation.activation`
     init_scale: float | None = None  # of N(0, scale²) kernels; None is Glorot's
-    blocks: Blocks = ()  # which columns are of which feature type, for the likelihood "mixed"
+    blocks: Blocks = ()  # the columns of each feature type, for the likelihood "mixed"
 
 
 def log_prior(label_counts: np.ndarray, n_new: int, prior_known: float) -> np.ndarray:
@@ -90,7 +90,7 @@ Shapes = dict[str, tuple[int, ...]]  # by the names of `models.base.weights_of`
 
 
 def posterior_shapes(architecture: Architecture) -> Shapes:
-    """What every stored model must hold: p(y), and the networks of q(y | x) and q(z | x, y)."""
+    """The arrays of every stored model: p(y), and the networks of q(y | x) and q(z | x, y)."""
     d_x, n_components, d_z = architecture.n_features, architecture.n_components, architecture.latent_dim
     encoder_inputs = (d_x, n_components) if architecture.posterior == "structured" else (d_x,)
     hidden = architecture.hidden_layer_sizes
