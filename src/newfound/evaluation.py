@@ -64,7 +64,7 @@ class Evaluation:
 
     @property
     def majority(self) -> np.ndarray:
-        """For each predicted class, the position of the true class most common in it; −1 where it is empty."""
+        """For each predicted class, the position of the true class most common in it; −1 for an empty one."""
         return many_to_one(self.counts)
 
     @property
@@ -137,12 +137,12 @@ def evaluate(
 
 
 def many_to_one(counts: np.ndarray) -> np.ndarray:
-    """For each predicted class, the true class most common in it; −1 where it is empty."""
+    """For each predicted class, the true class most common in it; −1 for an empty one."""
     return np.where(counts.sum(axis=0) > 0, counts.argmax(axis=0), -1)
 
 
 def one_to_one(counts: np.ndarray) -> np.ndarray:
-    """For each predicted class, its true class in the best one-to-one assignment; −1 where it has none."""
+    """For each predicted class, its true class in the best one-to-one assignment; −1 for none."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(counts, maximize=True)

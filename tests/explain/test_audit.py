@@ -1,4 +1,4 @@
-"""Are there classes that nobody labelled? Right where the truth is known, and honest about what it cannot see."""
+"""Whether there are classes without labels: right on made data, and honest about what cannot be seen."""
 
 import json
 from math import comb
@@ -266,7 +266,7 @@ def test_rows_are_read_as_the_estimator_reads_them():
     y = labelled(truth, (0, 1), share=0.4)
     rows, labels = GMDGM(config=CONFIG).rows_and_labels(1000 * X + 7, y)
     direct = audit_rows(rows, labels, SETTINGS, 5)
-    assert direct.n_new == newfound.audit(X, y, config=CONFIG).n_new == 2  # whatever the units
+    assert direct.n_new == newfound.audit(X, y, config=CONFIG).n_new == 2  # in any units
     with pytest.raises(ValueError, match="NaN"):
         newfound.audit(np.where(X > 4, np.nan, X), y)
 

@@ -92,7 +92,7 @@ def test_same_seed_same_result_other_seed_other_result():
 
 @pytest.mark.parametrize("found", [lambda: None, discovered], ids=["k-means", "discovered"])
 def test_which_component_a_known_class_has_is_for_the_classes_to_say(found):
-    """Known classes whose components stand behind the new ones are learned as well."""
+    """Known classes are learned if their components follow the new ones, too."""
     moved = Classes(CLASSES.names, CLASSES.is_new, np.array([2, 3, 1, 0]))
     data = task(classes=moved, found=found())
     (result,) = run(data=data, pretrain_epochs=5, pu_weight=0.3, vae_min_rows=0, label_weight=30.0)
@@ -276,7 +276,7 @@ def test_one_program_serves_every_phase():
 
 
 def test_the_network_is_taught_what_was_discovered():
-    """Two blobs that nobody labelled, and a discovery that calls them by each other's component."""
+    """Two blobs without labels, and a discovery that gives each the component of the other."""
     swapped = Assignment(np.array([0, 1, 3, 2])[discovered().labels], discovered().targets[:, [0, 1, 3, 2]])
     for found in (discovered(), swapped):
         data = task(found=found)
