@@ -13,6 +13,7 @@ from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+from newfound._internal.activations import ACTIVATIONS
 from newfound._internal.records import converted, to_json
 from newfound._internal.words import DataError, shortened
 
@@ -91,7 +92,6 @@ def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
 
 COUNT = Number(1, whole=True)
 SHARE = Number(0, 1)
-ACTIVATIONS = ("relu", "gelu", "silu", "tanh")  # in JAX `jax.nn` has them, in NumPy `models.in_numpy.Activations`
 
 
 def setting(default: Any, meaning: str, *rules: Rule) -> Any:
@@ -134,7 +134,7 @@ class Objective(Settings):
 class Optimisation(Settings):
     """How it is maximised."""
 
-    activation: str = setting("relu", "of the hidden layers", OneOf(ACTIVATIONS))
+    activation: str = setting("relu", "of the hidden layers", OneOf(tuple(ACTIVATIONS)))
     init_scale: float | None = setting(
         None,
         "standard deviation of the initial kernels; None is Glorot's",
@@ -189,7 +189,7 @@ class Initialisation(Settings):
         0.25, "of communities (Leiden), unless the labels ask for another", Number(0, is_low_open=True)
     )
     new_class_p: float = setting(
-        0.01, "a group is new if a known class of its size would hold as few labels with a smaller probability", SHARE
+        0.01, "a group is new if a known class would hold at most its labels with a lower probability than this", SHARE
     )
     min_new_share: float = setting(
         1 / 3, "of the size of a known class: smaller new groups join the one they share most edges with", SHARE

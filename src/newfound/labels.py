@@ -42,7 +42,7 @@ class Labels:
         if len(values) != n_rows:
             raise ValueError(
                 f"X and y must have one entry for each row: X has {n_rows} rows, y has {len(values)}. "
-                f"Give y a label for every row, and -1, None or '' where there is none."
+                f"Give y a label for every row, and -1, None or '' for no label."
             )
         return y if isinstance(y, Labels) else cls.of_distinct(*_distinct(values), declared)
 
@@ -62,7 +62,9 @@ class Labels:
         classes = [*known, *sorted_names({name for name in names if name is not None} - set(known))]
         position = {name: i for i, name in enumerate(classes)}
         codes = np.array([UNLABELLED if name is None else position[name] for name in names], dtype=np.int64)
-        return cls(_as_array(classes), codes[positions], _marks(values, names, positions))
+        texts = {i: v.strip() for i, v in enumerate(values) if names[i] is None and isinstance(v, str)}
+        marks = tuple((text, int(np.sum(positions == i))) for i, text in texts.items() if text)
+        return cls(_as_array(classes), codes[positions], marks)
 
     @classmethod
     def none(cls, n_rows: int, declared: Sequence[Any] | np.ndarray = ()) -> "Labels":
@@ -165,7 +167,7 @@ def _integer(value: float) -> int | None:
     if value != value or value == UNLABELLED:
         return None
     if value in (math.inf, -math.inf):
-        raise ValueError("Labels must be integers or strings, got an infinite number. Give -1 where there is none.")
+        raise ValueError("Labels must be integers or strings, got an infinite number. Give -1 for no label.")
     if not value.is_integer():
         raise ValueError(
             f"Unknown label type: continuous. Labels must be integers or strings, got {value!s}. "
@@ -194,14 +196,6 @@ def _as_array(classes: list[Any]) -> np.ndarray:
     return np.array(classes) if classes else np.array([], dtype=np.int64)
 
 
-def _marks(values: Sequence[Any], names: Sequence[Any], positions: np.ndarray) -> tuple[tuple[str, int], ...]:
-    marks = {i: str(v).strip() for i, v in enumerate(values) if names[i] is None and isinstance(v, str)}
-    if not any(marks.values()):
-        return ()
-    counts = np.bincount(positions, minlength=len(values))
-    return tuple((mark, int(counts[i])) for i, mark in marks.items() if mark)
-
-
 def _one_dimensional(y: Any) -> np.ndarray:
     values = y if isinstance(y, np.ndarray) else np.asarray(y, dtype=object)  # else None would become "None"
     if values.ndim == 1:
@@ -223,6 +217,36 @@ def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
     except TypeError:
         raise ValueError("Unknown label type: not a single value. Labels must be integers or strings.") from None
     return [value for _, value in position], positions
+
+
+# ---- Counting labels by group ----------------------------------------------------------------------------------------
+
+MIN_LABEL_DENSITY = 0.5  # a group is known if its share of labelled rows is at least this times that of all rows
+
+
+def contingency(first: np.ndarray, second: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """How often each pair of positions occurs; −1 is the last position."""
+    counts = np.zeros(shape, int)
+    np.add.at(counts, (first, second), 1)
+    return counts
+
+
+def labels_by_group(group: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """(groups, classes): the number of labels of each class in each group, from the group and the code of each row."""
+    is_labelled = codes != UNLABELLED
+    return contingency(group[is_labelled], codes[is_labelled], (int(group.max()) + 1, n_classes))
+
+
+def has_enough_labels(group: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """For each group, whether labels are at least MIN_LABEL_DENSITY times as dense as in all rows; −1 is no group."""
+    is_inside, is_labelled = group >= 0, codes != UNLABELLED
+    n_labels = np.bincount(group[is_inside], is_labelled[is_inside])
+    return n_labels >= MIN_LABEL_DENSITY * is_labelled.mean() * np.bincount(group[is_inside])
+
+
+def n_pairs(n: np.ndarray) -> np.ndarray:
+    """The number of pairs among n rows."""
+    return n * (n - 1) / 2
 
 
 # ---- Hiding labels: from fully labelled data to some classes with few labels and others with none --------------------
@@ -267,6 +291,10 @@ def hide_labels(
     unknown = [label for label in hide if label not in names]
     if unknown:
         raise ValueError(f"Cannot hide {unknown[0]!r}: no row has that label. Labels: {names}.")
+    if isinstance(keep, bool) or keep < 0:
+        raise ValueError(f"keep must be a share from 0.0 to 1.0 or a number of labels, got {keep!r}.")
+    if not isinstance(keep, int) and keep > 1:
+        raise ValueError(f"keep as a share must be at most 1.0, got {keep!r}; for a number of labels give an int.")
     rng = check_random_state(random_state)
     kept = [np.array([], dtype=int)]
     for code, name in enumerate(names):
@@ -277,15 +305,6 @@ def hide_labels(
             else:  # the rows of one randomly chosen group after the other
                 of_rows = np.asarray(groups)[rows]
                 shuffled = np.concatenate([rows[of_rows == group] for group in rng.permutation(np.unique(of_rows))])
-            kept.append(shuffled[: _number_kept(keep, len(rows))])
+            share = max(1, round(keep * len(rows))) if keep else 0
+            kept.append(shuffled[: keep if isinstance(keep, int) else share])
     return labels.keep(np.concatenate(kept))
-
-
-def _number_kept(keep: float | int, n_rows: int) -> int:
-    if isinstance(keep, bool) or keep < 0:
-        raise ValueError(f"keep must be a share from 0.0 to 1.0 or a number of labels, got {keep!r}.")
-    if isinstance(keep, int):
-        return min(keep, n_rows)
-    if keep > 1:
-        raise ValueError(f"keep as a share must be at most 1.0, got {keep!r}; for a number of labels give an int.")
-    return max(1, round(keep * n_rows)) if keep else 0

@@ -26,8 +26,7 @@ from newfound._internal.files import disk, make_folders, replace_file
 from newfound._internal.records import JSON, Count, Meta, Record, check_format, converted, encoded, read_json, to_json
 from newfound._internal.words import DataError, reason_of
 from newfound.classes import Classes
-from newfound.discovery.groups import Evidence
-from newfound.discovery.selection import Selection
+from newfound.discovery.record import Evidence, Selection
 from newfound.discovery.tree import ClassTree
 from newfound.fitted import Fitted, RestartResult, Termination
 from newfound.models.architecture import MAX_FEATURES, Architecture, posterior_shapes

@@ -1,4 +1,4 @@
-"""How many new classes there are: found on data whose number is known, and none where there is none."""
+"""The number of new classes: right on made data, and 0 if nothing is hidden."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,14 @@ from small import blobs, quick, some_labels
 from newfound import GMDGM
 from newfound.config import Initialisation
 from newfound.discovery import groups
-from newfound.discovery.discover import answers, discover, is_sure
+from newfound.discovery.answers import answers, is_sure
+from newfound.discovery.discover import discover
 from newfound.discovery.features import sample_rows
 from newfound.discovery.graph import communities, neighbour_graph
 from newfound.discovery.groups import (
     NO_GROUP,
-    Evidence,
     Nodes,
-    Say,
+    ResolutionVote,
     agreement,
     choose_resolutions,
     fragments,
@@ -29,7 +29,9 @@ from newfound.discovery.groups import (
     numbers_in_samples,
     pieces_of_a_class,
     usual_resolution,
+    voted_groups,
 )
+from newfound.discovery.record import Evidence
 from newfound.discovery.rows import Images, Rows
 from newfound.evaluation import evaluate
 from newfound.labels import UNLABELLED
@@ -110,12 +112,12 @@ def counted_agreements(monkeypatch, by_resolution):
     monkeypatch.setattr(groups, "agreement", lambda labels, community: by_resolution(float(community[0])))
     monkeypatch.setattr(groups, "pieces_of_a_class", lambda labels, community: 1.0)
     weights = csr_array((groups.RESOLUTION_ROWS,) * 2)  # of as many rows as the usual resolution is for
-    labels = np.zeros(groups.FEW_LABELS, int)  # as many as there must be
+    labels = np.zeros(groups.RESOLUTION_LABELS, int)  # as many as there must be
     return tried, choose_resolutions(weights, labels, SETTINGS, seed=0)
 
 
 def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
-    """Where the usual one agrees wholly, those whose distance alone costs more than the tolerance are left out."""
+    """If the usual one agrees fully, those with a penalty above the tolerance are left out."""
     tried, found = counted_agreements(monkeypatch, lambda r: 1.0)
     most_octaves = groups.TOLERANCE / groups.PENALTY
     assert tried[0] == SETTINGS.resolution
@@ -123,7 +125,7 @@ def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
     assert np.abs(np.log2(np.array(tried) / SETTINGS.resolution)).max() <= most_octaves
     assert set(found) <= set(tried)
     tried, _ = counted_agreements(monkeypatch, lambda r: 0.0)
-    assert len(tried) == 1 + 2 * groups.MOST_OCTAVES / groups.STEP  # nothing to beat: all of them
+    assert len(tried) == 1 + 2 * groups.MAX_OCTAVES / groups.STEP  # nothing to beat: all of them
 
 
 def test_few_labels_must_agree_better_to_leave_the_usual_resolution(monkeypatch):
@@ -131,14 +133,14 @@ def test_few_labels_must_agree_better_to_leave_the_usual_resolution(monkeypatch)
     monkeypatch.setattr(groups, "agreement", lambda labels, r: 0.9 + 0.1 * (r > SETTINGS.resolution))
     monkeypatch.setattr(groups, "pieces_of_a_class", lambda labels, r: 1.0)
     weights = np.empty((groups.RESOLUTION_ROWS, 0))
-    many, few = (choose_resolutions(weights, np.zeros(n, int), SETTINGS, 0) for n in (groups.FEW_LABELS, 20))
+    many, few = (choose_resolutions(weights, np.zeros(n, int), SETTINGS, 0) for n in (groups.RESOLUTION_LABELS, 20))
     assert next(iter(many)) > SETTINGS.resolution
     assert next(iter(few)) == SETTINGS.resolution
 
 
 @given(st.integers(0, 10_000))
 def test_resolutions_are_those_of_trying_all_best_first_with_positive_weights(seed):
-    octaves = np.arange(-groups.MOST_OCTAVES, groups.MOST_OCTAVES + groups.STEP, groups.STEP)
+    octaves = np.arange(-groups.MAX_OCTAVES, groups.MAX_OCTAVES + groups.STEP, groups.STEP)
     every = SETTINGS.resolution * 2.0**octaves
     agreements = dict(zip(every.tolist(), np.random.default_rng(seed).uniform(0.3, 1, len(every)), strict=True))
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -147,8 +149,8 @@ def test_resolutions_are_those_of_trying_all_best_first_with_positive_weights(se
     least = max(scores.values()) - groups.TOLERANCE
     expected = sorted((r for r in scores if scores[r] > least), key=lambda r: -scores[r])
     assert list(found) == expected
-    assert [say.weight for say in found.values()] == pytest.approx([scores[r] - least for r in expected])
-    assert min(say.weight for say in found.values()) > 0
+    assert [vote.weight for vote in found.values()] == pytest.approx([scores[r] - least for r in expected])
+    assert min(vote.weight for vote in found.values()) > 0
 
 
 def test_the_pieces_of_a_class_are_counted_where_it_has_most_labels():
@@ -166,7 +168,7 @@ def test_the_pieces_of_a_class_are_counted_where_it_has_most_labels():
 
 
 def nodes_of(X, labels, truth, n_known, seed=0):
-    """Nodes whose class probabilities are those of a perfect estimate, except that `truth` ≥ n_known is new."""
+    """Nodes with the class probabilities of a perfect estimate, except that `truth` ≥ n_known is new."""
     graph = neighbour_graph([X], SETTINGS, seed=seed)
     probabilities = np.eye(truth.max() + 1)[truth][:, :n_known].astype("f4")
     return (
@@ -184,7 +186,7 @@ def test_a_group_is_new_where_it_should_hold_labels_and_does_not():
 
 
 def test_a_small_group_that_no_edge_joins_goes_to_the_nearest_new_class():
-    """Two large new groups far apart, and a few rows beside the second of them, linked with nobody."""
+    """Two large new groups far apart, and a few rows beside the second of them, without links."""
     rng = np.random.default_rng(0)
     at = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, 400.0], [200.0, 400.0], [200.0, 430.0]])
     truth = np.repeat(np.arange(5), [200, 200, 200, 200, 15])
@@ -212,7 +214,7 @@ def some_apart(n_small, n_piece, label_share=0.2):
     [(40, 0, True), (40, 30, False), (64, 30, True), (30, 64, False)],
     ids=["whole classes", "a piece like it", "twice the piece", "a larger piece"],
 )
-def test_a_small_group_that_lies_apart_is_no_class_where_pieces_of_known_ones_do(n_small, n_piece, is_class):
+def test_a_small_isolated_group_is_no_class_if_pieces_of_known_ones_are_isolated(n_small, n_piece, is_class):
     found, truth = some_apart(n_small, n_piece)
     (large,), (small,) = np.unique(found[truth == 2]), np.unique(found[truth == 3])
     assert (found[truth < 2] == NO_GROUP).all()
@@ -347,23 +349,20 @@ def test_fragments_of_one_class_are_sure_together():
     ("numbers", "weights", "expected", "n_range"),
     [
         ([3, 2, 2], [0.1, 0.08, 0.07], 2, (2, 3)),  # two agree against the best
-        ([3, 2], [0.1, 0.01], 3, (3, 3)),  # what hardly anything says is not in the range
+        ([3, 2], [0.1, 0.01], 3, (3, 3)),  # a number with few votes is not in the range
         ([0, 1, 0], [0.1, 0.05, 0.02], 0, (0, 1)),
         ([5], [0.1], 5, (5, 5)),
     ],
 )
 def test_the_number_is_the_one_that_most_resolutions_agree_on(monkeypatch, numbers, weights, expected, n_range):
-    from importlib import import_module
-
-    module = import_module("newfound.discovery.discover")
-    resolutions = {float(i + 1): Say(weight, 1.0) for i, weight in enumerate(weights)}
+    resolutions = {float(i + 1): ResolutionVote(weight, 1.0) for i, weight in enumerate(weights)}
     found = {r: np.arange(n) if n else np.array([NO_GROUP]) for r, n in zip(resolutions, numbers, strict=True)}
-    monkeypatch.setattr(module, "new_groups", lambda nodes, r, settings, seed, **_: found[r])
+    monkeypatch.setattr(groups, "new_groups", lambda nodes, r, settings, seed, **_: found[r])
     nodes = Nodes(csr_array((1, 1)), np.zeros(1, int), np.ones((1, 1)), np.zeros((1, 1)))  # a known class of one row
-    group, best, of_range = module._most_agreed(nodes, resolutions, SETTINGS, seed=0)
-    assert group.max() + 1 == expected
-    assert best == 1.0 + numbers.index(expected)  # the best of those that say so
-    assert of_range == n_range
+    voted = voted_groups(nodes, resolutions, SETTINGS, seed=0, is_given=False)
+    assert voted.group.max() + 1 == expected
+    assert voted.resolution == 1.0 + numbers.index(expected)  # the best of those with this number
+    assert voted.n_range == n_range
 
 
 def test_where_known_classes_are_in_two_pieces_so_are_new_ones():
@@ -414,7 +413,7 @@ def assert_is_whole(found, labels, n_known):
 
 @pytest.mark.parametrize("labels_say", ["two", "none", "nothing"])
 @pytest.mark.parametrize("n_new", [1, 2, 3, 7, 20])
-def test_a_given_number_is_obeyed_by_discovery(n_new, labels_say):
+def test_a_given_number_is_used_by_discovery(n_new, labels_say):
     """Where the labels say that two blobs are new, where they say that none is, and where there are no labels."""
     X, truth = blobs(400)
     known = {"two": (0, 1), "none": (0, 1, 2, 3), "nothing": ()}[labels_say]
@@ -423,7 +422,7 @@ def test_a_given_number_is_obeyed_by_discovery(n_new, labels_say):
     assert (found.n_new, found.n_new_range, found.method) == (n_new, (n_new, n_new), "graph")
     assert_is_whole(found, labels, len(known))
     sizes = np.bincount(found.classes, minlength=len(known) + n_new)
-    if labels_say != "none":  # there, P(new) is hardly anywhere above one half
+    if labels_say != "none":  # there, P(new) is almost everywhere below one half
         assert (sizes[len(known) :] > 0).all()
     if (labels_say, n_new) == ("two", 2):
         assert evaluate(truth, found.classes, known).one_to_one.all > 0.98
@@ -431,7 +430,7 @@ def test_a_given_number_is_obeyed_by_discovery(n_new, labels_say):
 
 @pytest.mark.parametrize("n_new", [2, 4])
 @pytest.mark.parametrize("n_same", [4, 100])
-def test_a_given_number_is_obeyed_where_rows_are_few_or_equal(n_new, n_same):
+def test_a_given_number_is_used_where_rows_are_few_or_equal(n_new, n_same):
     X = np.repeat(np.array([[0.0, 0.0], [4.0, 4.0]], "f4"), n_same, axis=0)
     labels = np.full(2 * n_same, UNLABELLED)
     labels[0] = 0
@@ -527,7 +526,7 @@ def test_a_small_gaussian_table_is_given_to_the_mixture_images_and_many_columns_
 
 
 @pytest.mark.parametrize("n_new", [2, 3])
-def test_a_given_number_is_obeyed_by_the_mixture(n_new):
+def test_a_given_number_is_used_by_the_mixture(n_new):
     X, truth = blobs(200)
     labels = labelled_at_random(truth, (0, 1))
     found = discover(rows_of(X), labels, 2, SETTINGS, seed=0, n_new=n_new)
@@ -560,7 +559,7 @@ def test_a_fit_finds_the_number_and_the_model_keeps_it(fitted, tmp_path):
 
 
 @pytest.mark.parametrize("mixture_max_rows", [1, 1000])
-def test_a_number_is_obeyed(mixture_max_rows):
+def test_a_number_is_used(mixture_max_rows):
     X, truth = blobs(200)
     labels = some_labels(truth)
     how = quick(max_epochs=1, pretrain_epochs=1, mixture_max_rows=mixture_max_rows)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 # ---- Words that messages share: counts, lists, names cut short, and what few labels can tell ----
 
-FEW_LABELS = 30  # a number that rests on fewer says so
+SHOW_WARNING_BELOW = 30  # labels: a number from fewer is shown with their count
 
 
 def and_list(words: Iterable[str]) -> str:
@@ -39,8 +39,8 @@ def count(n: int, thing: str, things: str | None = None) -> str:
 
 
 def if_few_labels(n: int) -> str:
-    """\" (from 12 labels only)\" after a number that rests on so few; else nothing."""
-    return f" (from {count(n, 'label')} only)" if n < FEW_LABELS else ""
+    """\" (from 12 labels only)\" after a number from fewer than SHOW_WARNING_BELOW labels; else nothing."""
+    return f" (from {count(n, 'label')} only)" if n < SHOW_WARNING_BELOW else ""
 
 
 def percent(share: float | None) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from newfound.classes import Classes
-from newfound.discovery.groups import Evidence
+from newfound.discovery.record import Evidence
 from newfound.discovery.tree import ClassTree
 from newfound.fitted import Fitted
 

@@ -4,9 +4,8 @@ import math
 import shlex
 from typing import NamedTuple
 
-from newfound._internal.words import FEW_LABELS, count, if_few_labels, percent
+from newfound._internal.words import SHOW_WARNING_BELOW, count, if_few_labels, percent
 from newfound.explain.audit_record import (
-    FEW_LABELS_OF_A_CLASS,
     Audit,
     HiddenClass,
     baseline_sentences,
@@ -103,7 +102,11 @@ def meaning_of(termination_condition: str) -> str:
 
 def temperature(calibration: Calibration) -> str:
     """How the probabilities were made honest, or why they were not."""
-    few = " So few labels say little about how far to trust a probability." if calibration.n_labels < FEW_LABELS else ""
+    few = (
+        " So few labels say little about how far to trust a probability."
+        if calibration.n_labels < SHOW_WARNING_BELOW
+        else ""
+    )
     if calibration.n_labels < MIN_LABELS:
         return f"The probabilities are the network's own: to correct them takes {MIN_LABELS} validation labels.{few}"
     return (
@@ -207,7 +210,7 @@ def audit_block(audit: Audit) -> AuditBlock:
 
 def _line(hidden: HiddenClass) -> Line:
     called = f"{percent(hidden.called_share)} called {hidden.called}" if hidden.called is not None else ""
-    few = f"{count(hidden.n_labels, 'label')} only" if hidden.n_labels < FEW_LABELS_OF_A_CLASS else ""
+    few = f"{count(hidden.n_labels, 'label')} only" if hidden.n_labels < SHOW_WARNING_BELOW else ""
     return Line(
         name=hidden.name,
         width=round(100 * hidden.found_share, 1),

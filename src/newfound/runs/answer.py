@@ -8,7 +8,7 @@ import numpy as np
 from newfound._internal.records import Count, Record, Share
 from newfound._internal.words import and_list, count, if_few_labels, percent
 from newfound.classes import Classes
-from newfound.discovery.selection import Selection
+from newfound.discovery.record import Selection
 from newfound.explain.audit_record import Audit
 from newfound.runs.records import ClassSummary, Columns, MissingLabels
 

@@ -12,7 +12,7 @@ import numpy as np
 from newfound._internal.records import JSON, Count, Record, check_format, converted, decoded, read_json
 from newfound._internal.words import DataError, reason_of
 from newfound.classes import Classes
-from newfound.discovery.selection import Selection
+from newfound.discovery.record import Selection
 from newfound.explain.audit_record import Audit
 from newfound.explain.wording import Description, Descriptions
 from newfound.labelling.changes import Changes
