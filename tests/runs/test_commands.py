@@ -61,7 +61,7 @@ def test_a_run_is_used_without_jax(workplace, tmp_path):
         ["report", "run"],
         ["export", "run", "--atlas", "atlas.parquet"],
     ]
-    code = "from newfound.cli import app\n" + "\n".join(f"app({c}, standalone_mode=False)" for c in commands)
+    code = "from newfound.cli.app import app\n" + "\n".join(f"app({c}, standalone_mode=False)" for c in commands)
     assert not imported_by(code, cwd=tmp_path) & {"jax", "equinox", "optax", "matplotlib"}
 
 
