@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from newfound._internal.words import FEW_LABELS, and_list, count, percent
+from newfound._internal.words import SHOW_WARNING_BELOW, and_list, count, percent
 from newfound.report.charts import Mark, marks
 from newfound.report.content import ClassContent, Examples, ReportContent
 from newfound.report.words import number
@@ -276,7 +276,7 @@ def _card(content: ReportContent, c: ClassContent, mark: Mark, studio: Studio | 
         share=percent(c.n_discovered / content.n_rows) if content.n_rows else "–",
         confidence=percent(c.confidence),
         n_observed=c.n_observed,
-        few=f"{count(c.n_observed, 'label')} only" if not c.is_new and c.n_observed < FEW_LABELS else "",
+        few=f"{count(c.n_observed, 'label')} only" if not c.is_new and c.n_observed < SHOW_WARNING_BELOW else "",
         found_again=percent(found_share),
         found_width=round(100 * (found_share or 0), 1),
         sentence=sentence,

@@ -4,7 +4,7 @@ import math
 import shlex
 from typing import NamedTuple
 
-from newfound._internal.words import FEW_LABELS, count, percent
+from newfound._internal.words import SHOW_WARNING_BELOW, count, percent
 from newfound.explain.audit_record import (
     FEW_LABELS_OF_A_CLASS,
     Audit,
@@ -90,7 +90,9 @@ def about_labels(content: ReportContent) -> str:
 def temperature(calibration: Calibration) -> str:
     """How the probabilities were corrected, or why they were not."""
     n = calibration.n_labels
-    few = f" With fewer than {FEW_LABELS} labels, this is a rough estimate." if n < FEW_LABELS else ""
+    few = ""
+    if n < SHOW_WARNING_BELOW:
+        few = f" With fewer than {SHOW_WARNING_BELOW} labels, this is a rough estimate."
     if n < MIN_LABELS:
         return f"The probabilities are the network's own: correcting them takes {MIN_LABELS} validation labels."
     return (
