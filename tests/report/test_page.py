@@ -158,6 +158,8 @@ def test_the_audit_tells_every_class_that_was_hidden(case, contents, parsed):
     shown = [attributes["title"] for attributes in parsed[case].all("li") if "title" in attributes]
     assert shown[: len(audit.hidden)] == [hidden_sentence(hidden) for hidden in audit.hidden]
     assert "12 labels only" in text
+    assert "Communities of the graph alone (F1 0.98) finds hidden classes better than newfound" in text
+    assert "k-means from the class means 0.31 4.5" in text
     without = render(replace(contents[case], audit=None))
     assert "Are there classes without labels" not in without
     assert "no known class was hidden to check it: nothing says how far to trust this" in " ".join(

@@ -171,7 +171,7 @@ def _axis_of(unit: str, values: list[np.ndarray], is_share: bool) -> Axis:
     numbers = np.concatenate([np.asarray(v, dtype=float)[np.isfinite(v)] for v in values])
     low, high = float(numbers.min()), float(numbers.max())
     if is_share:
-        return Axis(unit, max(0.0, low - 0.1), 1.02, ".0%")
+        return Axis(unit, max(0.0, low - 0.1), 1.015, ".0%")
     margin = 0.05 * (high - low) or abs(low) * 0.05 or 1.0
     return Axis(unit, low - margin, high + margin)
 

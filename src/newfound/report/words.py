@@ -128,11 +128,11 @@ def next_steps(content: ReportContent) -> list[Step]:
     pair = closest if len(closest) == 2 else names[-2:]
     if len(pair) == 2:
         why = "The closest two:" if pair == closest else ""
-        steps.append(Step("Merge classes that are the same", why, f"newfound merge {run} {shlex.join(pair)}"))
+        steps.append(Step("Merge duplicate classes", why, f"newfound merge {run} {shlex.join(pair)}"))
     return [
         *steps,
         Step("Label more rows", "The most informative ones:", f"newfound suggest {run} --rows {N_ROWS}"),
-        Step("Add the labels", "From the table, once you filled it in:", f"newfound label {run} suggest.csv"),
+        Step("Add the labels", "From the filled-in table:", f"newfound label {run} suggest.csv"),
         Step("Fit again", "This run stays as it is:", f"newfound refit {run} --out {again}"),
         Step("Predict other rows", "", f"newfound predict {run} more.csv"),
     ]
