@@ -16,7 +16,7 @@ from newfound import GMDGM
 from newfound.config import Initialisation
 from newfound.discovery.discover import discover
 from newfound.discovery.rows import projected
-from newfound.explain.audit_record import judge
+from newfound.explain.audit import judge
 from newfound.labels import UNLABELLED
 
 SETTINGS = Initialisation()

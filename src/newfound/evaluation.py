@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from newfound._internal.words import count, if_few_labels
+from newfound.labels import contingency, n_pairs
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,7 @@ def evaluate(
         position = {name: i for i, name in enumerate(np.asarray(predicted).tolist())}
         columns = np.array([position[name] for name in found.tolist()], dtype=int)[columns]
         found = np.asarray(predicted)
-    counts = np.zeros((len(classes), len(found)), dtype=int)
-    np.add.at(counts, (rows, columns), 1)
+    counts = contingency(rows, columns, (len(classes), len(found)))
     return Evaluation(classes, found, counts, np.isin(classes, np.asarray(list(known))))
 
 
@@ -189,8 +189,7 @@ def adjusted_rand_index(counts: np.ndarray) -> float:
     """The share of pairs of rows that both treat alike, corrected for chance."""
 
     def pairs(n: np.ndarray) -> float:
-        n = n.astype(float)
-        return float((n * (n - 1) / 2).sum())
+        return float(n_pairs(n.astype(float)).sum())
 
     together, by_true, by_predicted = pairs(counts), pairs(counts.sum(axis=1)), pairs(counts.sum(axis=0))
     expected = by_true * by_predicted / max(pairs(counts.sum(keepdims=True)), 1.0)

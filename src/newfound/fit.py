@@ -18,7 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from newfound._internal.progress import Show, step_bar, training_callback
 from newfound.classes import Classes
-from newfound.discovery.discover import Discovery, answers, discover, is_sure
+from newfound.discovery.answers import answers, is_sure
+from newfound.discovery.discover import discover
+from newfound.discovery.record import Discovery
 from newfound.discovery.rows import Assignment, Images, Rows, feature_sets
 from newfound.discovery.selection import describe
 from newfound.fitted import Fitted, RestartResult, Termination, best_restart, regime_of

@@ -225,6 +225,36 @@ def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
     return [value for _, value in position], positions
 
 
+# ---- Counting labels by group ----------------------------------------------------------------------------------------
+
+MIN_LABEL_DENSITY = 0.5  # a group is known if its share of labelled rows is at least this times that of all rows
+
+
+def contingency(first: np.ndarray, second: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """How often each pair of positions occurs; −1 is the last position."""
+    counts = np.zeros(shape, int)
+    np.add.at(counts, (first, second), 1)
+    return counts
+
+
+def labels_by_group(group: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """(groups, classes): the number of labels of each class in each group, from the group and the code of each row."""
+    is_labelled = codes != UNLABELLED
+    return contingency(group[is_labelled], codes[is_labelled], (int(group.max()) + 1, n_classes))
+
+
+def has_enough_labels(group: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """For each group, whether labels are at least MIN_LABEL_DENSITY times as dense as in all rows; −1 is no group."""
+    is_inside, is_labelled = group >= 0, codes != UNLABELLED
+    n_labels = np.bincount(group[is_inside], is_labelled[is_inside])
+    return n_labels >= MIN_LABEL_DENSITY * is_labelled.mean() * np.bincount(group[is_inside])
+
+
+def n_pairs(n: np.ndarray) -> np.ndarray:
+    """The number of pairs among n rows."""
+    return n * (n - 1) / 2
+
+
 # ---- Hiding labels: from fully labelled data to some classes with few labels and others with none --------------------
 
 

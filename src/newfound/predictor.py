@@ -17,7 +17,6 @@ from newfound.classes import Decision, answer_columns
 from newfound.fitted import Fitted
 from newfound.models.in_numpy import normalised
 from newfound.preprocessing.checks import RangeCheck, as_rows, check_finite, check_numeric, check_shape
-from newfound.saved import load_fitted
 
 ROWS_CHECKED = 1_000  # of those to predict, to see whether they are in the range of the fitted rows
 
@@ -211,9 +210,9 @@ class Predictor:
             return f"column {column if names is None else repr(names[column])}"
 
         some = rows[:: max(1, len(rows) // ROWS_CHECKED)]
-        if said := RangeCheck.of(some, preprocessing).units_message(name):
+        if message := RangeCheck.of(some, preprocessing).units_message(name):
             of_some = f" (of {len(some):,} of the {len(rows):,} rows)" if len(some) < len(rows) else ""
-            warnings.warn(said + of_some, stacklevel=4)
+            warnings.warn(message + of_some, stacklevel=4)
         return rows
 
     def _read_rows(self, X: Any) -> np.ndarray:
@@ -242,4 +241,6 @@ class Predictor:
 
 def load_predictor(folder: str | PathLike) -> Predictor:
     """Return the model saved to `folder`, for predictions only; `load` returns the whole estimator."""
+    from newfound.saved import load_fitted
+
     return Predictor(load_fitted(folder)[0])

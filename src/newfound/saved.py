@@ -21,8 +21,7 @@ from newfound._internal.records import misfit, read_json
 from newfound._internal.words import one_line
 from newfound.classes import Classes
 from newfound.config import Number, Objective, OneOf, Optimisation, Rule, Several
-from newfound.discovery.groups import Evidence
-from newfound.discovery.selection import Selection
+from newfound.discovery.record import Evidence, Selection
 from newfound.discovery.tree import ClassTree
 from newfound.fitted import Fitted, RestartResult, Termination
 from newfound.models.architecture import LIKELIHOODS, MODELS, Architecture, posterior_shapes

@@ -7,7 +7,7 @@ import numpy as np
 from small import unscaled
 
 from newfound.classes import Classes
-from newfound.discovery.groups import Evidence
+from newfound.discovery.record import Evidence
 from newfound.discovery.tree import grow_tree
 from newfound.fitted import Fitted, RestartResult, Termination
 from newfound.models.architecture import MODELS, Architecture

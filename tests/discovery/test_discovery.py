@@ -10,14 +10,14 @@ from small import blobs, quick, some_labels
 from newfound import GMDGM
 from newfound.config import Initialisation
 from newfound.discovery import groups
-from newfound.discovery.discover import answers, discover, is_sure
+from newfound.discovery.answers import answers, is_sure
+from newfound.discovery.discover import discover
 from newfound.discovery.features import sample_rows
 from newfound.discovery.graph import communities, neighbour_graph
 from newfound.discovery.groups import (
     NO_GROUP,
-    Evidence,
     Nodes,
-    Say,
+    ResolutionVote,
     agreement,
     choose_resolutions,
     fragments,
@@ -28,7 +28,9 @@ from newfound.discovery.groups import (
     numbers_in_samples,
     pieces_of_a_class,
     usual_resolution,
+    voted_groups,
 )
+from newfound.discovery.record import Evidence
 from newfound.discovery.rows import Images, Rows
 from newfound.evaluation import evaluate
 from newfound.labels import UNLABELLED
@@ -109,7 +111,7 @@ def counted_agreements(monkeypatch, by_resolution):
     monkeypatch.setattr(groups, "agreement", lambda labels, community: by_resolution(float(community[0])))
     monkeypatch.setattr(groups, "pieces_of_a_class", lambda labels, community: 1.0)
     weights = csr_array((groups.RESOLUTION_ROWS,) * 2)  # of as many rows as the usual resolution is for
-    labels = np.zeros(groups.FEW_LABELS, int)  # as many as there must be
+    labels = np.zeros(groups.RESOLUTION_LABELS, int)  # as many as there must be
     return tried, choose_resolutions(weights, labels, SETTINGS, seed=0)
 
 
@@ -122,7 +124,7 @@ def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
     assert np.abs(np.log2(np.array(tried) / SETTINGS.resolution)).max() <= most_octaves
     assert set(found) <= set(tried)
     tried, _ = counted_agreements(monkeypatch, lambda r: 0.0)
-    assert len(tried) == 1 + 2 * groups.MOST_OCTAVES / groups.STEP  # nothing to beat: all of them
+    assert len(tried) == 1 + 2 * groups.MAX_OCTAVES / groups.STEP  # nothing to beat: all of them
 
 
 def test_few_labels_must_agree_better_to_leave_the_usual_resolution(monkeypatch):
@@ -130,14 +132,14 @@ def test_few_labels_must_agree_better_to_leave_the_usual_resolution(monkeypatch)
     monkeypatch.setattr(groups, "agreement", lambda labels, r: 0.9 + 0.1 * (r > SETTINGS.resolution))
     monkeypatch.setattr(groups, "pieces_of_a_class", lambda labels, r: 1.0)
     weights = np.empty((groups.RESOLUTION_ROWS, 0))
-    many, few = (choose_resolutions(weights, np.zeros(n, int), SETTINGS, 0) for n in (groups.FEW_LABELS, 20))
+    many, few = (choose_resolutions(weights, np.zeros(n, int), SETTINGS, 0) for n in (groups.RESOLUTION_LABELS, 20))
     assert next(iter(many)) > SETTINGS.resolution
     assert next(iter(few)) == SETTINGS.resolution
 
 
 @given(st.integers(0, 10_000))
 def test_resolutions_are_those_of_trying_all_best_first_with_positive_weights(seed):
-    octaves = np.arange(-groups.MOST_OCTAVES, groups.MOST_OCTAVES + groups.STEP, groups.STEP)
+    octaves = np.arange(-groups.MAX_OCTAVES, groups.MAX_OCTAVES + groups.STEP, groups.STEP)
     every = SETTINGS.resolution * 2.0**octaves
     agreements = dict(zip(every.tolist(), np.random.default_rng(seed).uniform(0.3, 1, len(every)), strict=True))
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -146,8 +148,8 @@ def test_resolutions_are_those_of_trying_all_best_first_with_positive_weights(se
     least = max(scores.values()) - groups.TOLERANCE
     expected = sorted((r for r in scores if scores[r] > least), key=lambda r: -scores[r])
     assert list(found) == expected
-    assert [say.weight for say in found.values()] == pytest.approx([scores[r] - least for r in expected])
-    assert min(say.weight for say in found.values()) > 0
+    assert [vote.weight for vote in found.values()] == pytest.approx([scores[r] - least for r in expected])
+    assert min(vote.weight for vote in found.values()) > 0
 
 
 def test_the_pieces_of_a_class_are_counted_where_it_has_most_labels():
@@ -352,17 +354,14 @@ def test_fragments_of_one_class_are_sure_together():
     ],
 )
 def test_the_number_is_the_one_that_most_resolutions_agree_on(monkeypatch, numbers, weights, expected, n_range):
-    from importlib import import_module
-
-    module = import_module("newfound.discovery.discover")
-    resolutions = {float(i + 1): Say(weight, 1.0) for i, weight in enumerate(weights)}
+    resolutions = {float(i + 1): ResolutionVote(weight, 1.0) for i, weight in enumerate(weights)}
     found = {r: np.arange(n) if n else np.array([NO_GROUP]) for r, n in zip(resolutions, numbers, strict=True)}
-    monkeypatch.setattr(module, "new_groups", lambda nodes, r, settings, seed, **_: found[r])
+    monkeypatch.setattr(groups, "new_groups", lambda nodes, r, settings, seed, **_: found[r])
     nodes = Nodes(csr_array((1, 1)), np.zeros(1, int), np.ones((1, 1)), np.zeros((1, 1)))  # a known class of one row
-    group, best, of_range = module._most_agreed(nodes, resolutions, SETTINGS, seed=0)
-    assert group.max() + 1 == expected
-    assert best == 1.0 + numbers.index(expected)  # the best of those that say so
-    assert of_range == n_range
+    voted = voted_groups(nodes, resolutions, SETTINGS, seed=0, is_given=False)
+    assert voted.group.max() + 1 == expected
+    assert voted.resolution == 1.0 + numbers.index(expected)  # the best of those with this number
+    assert voted.n_range == n_range
 
 
 def test_where_known_classes_are_in_two_pieces_so_are_new_ones():

@@ -17,7 +17,7 @@ from newfound.discovery.pu import (
     label_frequencies,
     linear_opinion_pool,
 )
-from newfound.discovery.rows import Rows, _projection, _spans, cluster, feature_sets, initialise
+from newfound.discovery.rows import Rows, _spans, cluster, feature_sets, initialise, projected
 from newfound.labels import UNLABELLED
 from newfound.preprocessing.columns import Scaling, decide
 
@@ -63,7 +63,7 @@ def test_few_or_equal_rows(n_same):
 
 def projection(X):
     made = decide(X, True, 0.0)
-    return _projection(Rows(made.select(X), made.scaling, is_scaled=made.is_scaled), SETTINGS, seed=0)
+    return projected(Rows(made.select(X), made.scaling, is_scaled=made.is_scaled), SETTINGS, seed=0).projection
 
 
 def distances(points):

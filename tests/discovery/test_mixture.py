@@ -10,9 +10,9 @@ from newfound.discovery.mixture import (
     Prior,
     Table,
     _valley_between,
-    afresh,
     best_known,
     fit_mixture,
+    from_clusters,
     missing_labels,
     prefers_mixture,
 )
@@ -245,7 +245,7 @@ def test_statistics_of_an_empty_class_are_finite():
 
 
 def test_labels_by_chance_at_one_end_do_not_lead_the_mixture_astray():
-    """Two long classes side by side, labelled at opposite ends: only fits begun afresh part them along their length."""
+    """Two long classes side by side, labelled at opposite ends: only starts at clusters separate them."""
     rng = np.random.default_rng(0)
     truth = np.arange(160) % 2
     points = rng.standard_normal((160, 2)) * [6.0, 0.5] + 4.0 * truth[:, None] * [0.0, 1.0]
@@ -260,8 +260,8 @@ def test_labels_by_chance_at_one_end_do_not_lead_the_mixture_astray():
 def test_fits_begun_afresh_keep_labels_and_have_as_many_classes_as_asked_for():
     table = a_table()
     rows = np.flatnonzero(table.labels != UNLABELLED)
-    for fit in afresh(table, 3, seed=0):
+    for fit in from_clusters(table, 3, seed=0):
         assert fit.responsibilities.shape == (60, 3)
         np.testing.assert_array_equal(fit.responsibilities[rows].argmax(axis=1), table.labels[rows])
     same = table._replace(Z=np.zeros_like(table.Z))
-    assert afresh(same, 3, seed=0) == []
+    assert from_clusters(same, 3, seed=0) == []

@@ -173,7 +173,7 @@ def test_a_fit_warns_once_and_keeps_what_it_saw(tmp_path):
     X, truth, room = clouds(600)
     model, told = fitted(X, labelled(truth, room == 0, 0.8))
     assert len(told) == 1
-    assert "missing labels are not taken as a sign" in told[0]
+    assert "missing labels are not used as a sign" in told[0]
     assert (model.n_new_, model.selection_.grade) == (0, NOT_RANDOM)
     model.save(tmp_path)
     assert load(tmp_path).selection_ == model.selection_

@@ -9,13 +9,24 @@ from small import blobs
 
 import newfound
 from newfound import Config, DataError
-from newfound.discovery.discover import Discovery, discover
+from newfound.discovery.discover import discover
+from newfound.discovery.record import Discovery
 from newfound.discovery.rows import Rows
 from newfound.discovery.tree import grow_tree
 from newfound.estimator import GMDGM
 from newfound.explain import audit as make_audit
-from newfound.explain.audit import Sample, audit_rows, classes_to_hide, compare, hide, sample_rows, with_random_labels
-from newfound.explain.audit_record import Audit, HiddenClass, headline, judge, missing_label_p_value, sentences
+from newfound.explain.audit import (
+    Sample,
+    audit_rows,
+    classes_to_hide,
+    compare,
+    hide,
+    judge,
+    missing_label_p_value,
+    sample_rows,
+    with_random_labels,
+)
+from newfound.explain.audit_record import Audit, HiddenClass, headline, sentences
 from newfound.labels import UNLABELLED, Labels
 from newfound.preprocessing.columns import Scaling
 
@@ -215,9 +226,9 @@ def test_large_data_are_sampled_and_that_is_said():
     assert "Classes were hidden in a sample of 400 of the 900 rows." in audit.notes
 
 
-def test_which_classes_are_hidden_is_said(monkeypatch):
+def test_notes_name_the_classes_that_are_not_hidden(monkeypatch):
     labels = Labels.read(np.repeat(["a", "b", "c", "d", ""], [9, 3, 8, 7, 10]), 37)
-    monkeypatch.setattr(make_audit, "MAX_CLASSES", 2)
+    monkeypatch.setattr(make_audit, "MAX_HIDDEN", 2)
     codes, notes = classes_to_hide(labels)
     assert codes == [0, 2]
     assert notes == [
@@ -279,16 +290,16 @@ def an_audit(**changes):
 
 def test_the_answer_comes_first():
     assert sentences(an_audit()) == [
-        "Probably yes: about 2 kinds of rows (1–3) that nobody labelled, 412 rows (34%). Labels are missing there "
+        "Probably yes: about 2 kinds of rows (1–3) without labels, 412 rows (34%). Labels are missing there "
         "beyond chance (p = 3e-09).",
         "How far to trust this: 2 known classes were hidden in turn, and 2 of 2 were found again.",
         "  login: 93% found again, the rest was called password.",
-        "  <b>: 40% found again, 50% was called login (rests on 12 labels only).",
+        "  <b>: 40% found again, 50% was called login (from 12 labels only).",
         "A class that looks like a known one cannot be seen this way.",
-        "With labels handed out at random it says: none seen.",
+        "With random labels the answer is: none seen.",
     ]
     assert headline(an_audit(verdict="none seen", n_new=0)).startswith("None seen: ")
-    assert headline(an_audit(verdict="perhaps", p_value=0.2)).endswith("may be chance (p = 0.2).")
+    assert headline(an_audit(verdict="perhaps", p_value=0.2)).endswith("by chance (p = 0.2).")
     assert "no group of rows" in headline(an_audit(verdict="perhaps", n_new=0))
     assert "below 1e-99" in headline(an_audit(p_value=0.0))
 

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newfound.explain.columns import (
-    MAX_ROWS,
     MAX_ROWS_OF_CLASS,
+    MAX_SAMPLE_ROWS,
     SourceColumn,
     choose_rows,
     columns_from_names,
     weighted_median,
 )
 from newfound.explain.differences import somers_d
-from newfound.explain.wording import decimals_for, number_text
+from newfound.explain.wording import number_text
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from newfound.explain.wording import decimals_for, number_text
 )
 def test_numbers_have_the_digits_that_matter(values, value, text):
     column = SourceColumn("c", np.asarray(values, np.float32).astype(float))
-    assert number_text(value, decimals_for(column)) == text
+    assert number_text(value, column.decimals) == text
 
 
 @given(st.floats(-1e12, 1e12), st.integers(0, 12))
@@ -62,7 +62,7 @@ def test_somers_d_is_the_count_of_pairs(values):
 def test_a_sample_is_bounded_and_stands_for_all_rows(sizes, width):
     codes = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
     rows, weight = choose_rows(codes, width)
-    assert len(np.unique(rows)) == len(rows) <= MAX_ROWS
+    assert len(np.unique(rows)) == len(rows) <= MAX_SAMPLE_ROWS
     assert len(rows) * width <= 4_000_000
     taken = np.bincount(codes[rows], minlength=len(sizes))
     assert taken.max() <= MAX_ROWS_OF_CLASS

@@ -215,7 +215,7 @@ def test_the_same_by_the_command_line(run):
         (("merge", "run", "cat", "dog"), "are both known"),
         (("merge", "run", "cat", "--into", "new-1"), "Merge the other way round, --into cat."),
         (("split", "run", "cat"), "cannot be split"),
-        (("cut", "run", "9"), "can be cut into 1 to 2 groups; got 9. For finer ones fit again with --n-new 9."),
+        (("cut", "run", "9"), "can be cut into 1 to 2 groups; got 9. For more groups fit again with --n-new 9."),
         (("undo", "run"), "There is nothing to undo"),
     ],
 )

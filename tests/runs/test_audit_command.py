@@ -22,7 +22,7 @@ def audited(tmp_path_factory):
 
 def test_the_answer_is_the_first_line(workplace):
     result = newfound("audit", "pets.csv", "--label", "species", "--id", "name", cwd=workplace)
-    assert result.stdout.startswith("Probably yes: about 2 kinds of rows that nobody labelled")
+    assert result.stdout.startswith("Probably yes: about 2 kinds of rows without labels")
     assert "\n  cat: " in result.stdout
     assert "Read 240 rows" in result.stderr
 

@@ -29,7 +29,7 @@ def test_the_command_line_says_one_new_class(penguins):
     assert re.match("2 known classes, 1 new class of [67][0-9] rows; hiding each known class in turn, ", lines[0])
     assert lines[0].endswith("of it was found again: you can trust this.")
     assert lines[1] == "Found by a mixture of Gaussians, because the table is small."
-    assert any(line.startswith("Probably yes: 1 kind of rows that nobody labelled, ") for line in lines)
+    assert any(line.startswith("Probably yes: 1 kind of rows without labels, ") for line in lines)
 
 
 def test_info_and_report_say_the_same(penguins):

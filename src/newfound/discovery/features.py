@@ -8,11 +8,9 @@ from newfound._internal.threads import in_batches
 from newfound.config import Initialisation
 from newfound.labels import UNLABELLED
 
-# ---- HOG, histograms of oriented gradients (Dalal and Triggs, 2005): what an image shows, by its edges ----
-# Two pictures of one thing differ in brightness and by a pixel's shift, which moves every column of X a little; their
-# gradients stay much the same. So neighbours among images are found by them. (Written here because no dependency has
-# it: scikit-image would be one more, for fifty lines, and takes one image at a time.)
-
+# ---- HOG, histograms of oriented gradients (Dalal and Triggs, 2005), for images ----
+# Two pictures of the same thing differ in brightness and by a shift of a pixel, which changes every column of X;
+# gradients change less. (Written here because scikit-image would be another dependency and takes one image at a time.)
 
 HOG_ORIENTATIONS = 8  # bins over the whole circle: light on dark differs from dark on light
 HOG_CELL_PIXELS = 2  # minimal height and width of a cell
@@ -21,10 +19,10 @@ HOG_EPSILON = 0.2  # ε of block normalisation, relative to the image's own grad
 
 
 def hog(images: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """(images, features): for each cell of an image the gradients of each orientation, relative to those around.
+    """(images, features): for each cell the gradients of each orientation, relative to those in and around the cell.
 
-    Their square roots: distances between histograms are then Hellinger's, in which a few strong gradients do not drown
-    the others.
+    Square roots are taken, so that distances between histograms are Hellinger's, in which a few strong gradients do not
+    dominate.
     """
     pixels = images.reshape(len(images), *shape).astype(np.float32)
     grey = pixels.mean(axis=3) if pixels.ndim == 4 else pixels
@@ -34,31 +32,26 @@ def hog(images: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     magnitude = np.hypot(down, right)
     angle = np.arctan2(down, right) * (HOG_ORIENTATIONS / (2 * np.pi))
     rows, columns = (_cells(length) for length in shape[:2])
-    binned = np.stack([_sum(magnitude * _vote(angle, i), rows, columns) for i in range(HOG_ORIENTATIONS)], axis=1)
+    cells = []
+    for orientation in range(HOG_ORIENTATIONS):
+        apart = np.abs(angle - orientation)  # below 1½ rounds, so the shorter way needs no remainder
+        share = np.maximum(0, 1 - np.minimum(apart, np.abs(apart - HOG_ORIENTATIONS)))  # 1 here, 0 in the next one
+        cells.append(rows.T @ ((magnitude * share) @ columns))
+    binned = np.stack(cells, axis=1)
     relative = binned / _block_norm(binned)[:, None]
     return np.sqrt(relative).reshape(len(images), -1)
 
 
-def _vote(angle: np.ndarray, orientation: int) -> np.ndarray:
-    """1 in this orientation, 0 in the next."""
-    apart = np.abs(angle - orientation)  # below 1½ rounds, so the shorter way needs no remainder
-    return np.maximum(0, 1 - np.minimum(apart, np.abs(apart - HOG_ORIENTATIONS)))
-
-
 def _cells(length: int) -> np.ndarray:
-    """(pixels, cells): how much each pixel counts in each cell; cells overlap, so that a shift changes little."""
+    """(pixels, cells): the weight of each pixel in each cell; cells overlap, so that a shift changes little."""
     n_cells = min(max(length // HOG_CELL_PIXELS, 1), HOG_MAX_CELLS)
     centres = (np.arange(n_cells) + 0.5) * length / n_cells - 0.5
     apart = np.abs(np.arange(length)[:, None] - centres) * n_cells / length
     return np.maximum(0, 1 - apart).astype(np.float32)
 
 
-def _sum(pixels: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    return rows.T @ (pixels @ columns)
-
-
 def _block_norm(binned: np.ndarray) -> np.ndarray:
-    """The norm of all gradients in a cell and in those around it; ε keeps it from bringing out what is faint."""
+    """The norm of all gradients in and around a cell; ε keeps it from amplifying faint ones."""
     energy = np.square(binned).sum(axis=1)
     faint = HOG_EPSILON**2 * energy.mean(axis=(1, 2), keepdims=True)
     padded = np.pad(energy, ((0, 0), (1, 1), (1, 1)))
@@ -69,7 +62,7 @@ def _block_norm(binned: np.ndarray) -> np.ndarray:
 
 # ---- The features in which neighbours are found, in few dimensions ----
 
-WHITENING_LABELS = 10  # for each principal component that is whitened: fewer do not determine its covariance
+WHITENING_LABELS = 10  # per whitened principal component, to determine the covariance
 
 
 def pca_projection(
@@ -84,9 +77,9 @@ def pca_projection(
 
 
 def sample_rows(n_rows: int, settings: Initialisation, seed: int, labels: np.ndarray | None = None) -> np.ndarray:
-    """The rows that make the graph, in random order; among too many, those with a label for up to half of them.
+    """The rows of the graph in random order; of too many rows, labelled ones are up to half of the graph.
 
-    Both kinds are drawn at random, so that labels are as dense in one class as in another.
+    Both kinds are drawn at random, so that the density of labels in a class does not change relative to other classes.
     """
     order = np.random.default_rng(seed).permutation(n_rows)
     most = settings.graph_max_rows
@@ -101,15 +94,18 @@ def sample_rows(n_rows: int, settings: Initialisation, seed: int, labels: np.nda
 def whitened(points: np.ndarray, labels: np.ndarray, settings: Initialisation) -> np.ndarray:
     """Points in which known classes are rounder: P Σ^-½, with Σ = (1 − w) 1 + w · the covariance within classes / σ².
 
-    Directions in which rows of one class differ much count less for who is near whom: new classes differ within
-    themselves much as known ones do. σ² is the mean variance within classes. Only as many of the leading principal
-    components are whitened as there are labels for, or labelled rows would be drawn to one another.
+    Directions in which rows of one class differ count less in distances, on the assumption that new classes vary as
+    known ones do. σ² is the mean variance within classes. Only as many of the leading principal components are whitened
+    as labels allow, otherwise labelled rows would move closer to each other.
     """
     rows = np.flatnonzero(labels != UNLABELLED)
     n_dims = min(len(rows) // WHITENING_LABELS, points.shape[1])
     if n_dims == 0 or settings.whitening == 0:
         return points
-    around = points[rows] - _class_means(points[rows], labels[rows])[labels[rows]]
+    codes = labels[rows]
+    sums = np.zeros((codes.max() + 1, points.shape[1]))
+    np.add.at(sums, codes, points[rows])
+    around = points[rows] - (sums / np.maximum(np.bincount(codes), 1)[:, None])[codes]
     variance = float(np.mean(np.square(around)))
     if variance == 0:  # no two labelled rows of a class differ
         return points
@@ -118,9 +114,3 @@ def whitened(points: np.ndarray, labels: np.ndarray, settings: Initialisation) -
     found = points.copy()
     found[:, :n_dims] = points[:, :n_dims] @ (vectors / np.sqrt(np.maximum(values, 1e-12)))
     return found
-
-
-def _class_means(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    sums = np.zeros((labels.max() + 1, points.shape[1]))
-    np.add.at(sums, labels, points)
-    return sums / np.maximum(np.bincount(labels), 1)[:, None]

@@ -1,4 +1,4 @@
-"""Which groups of rows are new classes: those from which labels are missing beyond chance; how many there are."""
+"""Which groups of rows are new classes: those with fewer labels than chance explains; and how many there are."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -6,88 +6,85 @@ import numpy as np
 
 from newfound.config import Initialisation
 from newfound.discovery.graph import communities
-from newfound.discovery.tree import links_between, nearness
-from newfound.labels import UNLABELLED
+from newfound.discovery.record import Evidence
+from newfound.discovery.tree import ClassTree, grow_tree, links_between, nearness
+from newfound.labels import UNLABELLED, contingency, has_enough_labels, labels_by_group, n_pairs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# ---- Which groups of rows are new classes: those from which labels are missing beyond chance; and their fragments ----
+# ---- Which groups of rows are new classes ----
 
 NO_GROUP = -1
-P_BESIDE = 0.1  # of so few labels in a group, where another is surely new
-TIMES_A_PIECE = 2.0  # the largest that is seen of a known class, and hardly the largest that there can be
-MIN_ISOLATED_SHARE = 0.1  # of the size of a known class: a group as large as this is a class if it is isolated
-MAX_EXTERNAL_EDGES = 0.05  # share of the edges of an isolated group that may lead out of it
-FRAGMENT_RESOLUTION = 4.0  # times the resolution of classes: that of the fragments a new class consists of
+P_SECOND_GROUP = 0.1  # limit of p for further groups, once one group is new
+MIN_PIECE_RATIO = 2.0  # a small new group must be this much larger than any isolated piece of a known class
+MIN_ISOLATED_SHARE = 0.1  # of the size of a known class: an isolated group may be a class from this size on
+MAX_EXTERNAL_EDGES = 0.05  # share of external edges of an isolated group
+FRAGMENT_RESOLUTION = 4.0  # resolution of fragments, relative to that of classes
 MIN_FRAGMENT_SHARE = 0.1  # of its class: smaller fragments join another
-REFINEMENTS = 12  # doublings of the resolution, at the most, until there are as many fragments as asked for
+MAX_REFINEMENTS = 12  # doublings of the resolution until there are enough fragments
 
 
 class Nodes(NamedTuple):
-    """The rows of the graph: how they are joined, their labels, and P(y | x) of the known classes."""
+    """The rows of the graph: their edges, their labels, and P(y | x) of the known classes."""
 
     weights: "csr_array"
-    labels: np.ndarray  # codes, UNLABELLED where there is none
+    labels: np.ndarray  # codes, UNLABELLED for none
     class_probabilities: np.ndarray  # (nodes, known classes)
-    points: np.ndarray  # where they lie, for groups that no edge joins
+    points: np.ndarray  # positions, for groups that no edge joins
 
     @property
     def class_size(self) -> float:
-        """The median of the known classes' expected numbers of rows."""
+        """The median over known classes of the expected number of rows."""
         return float(np.median(self.class_probabilities.sum(axis=0)))
 
     @property
     def label_frequencies(self) -> np.ndarray:
-        """c_y: the labels of each known class, over its expected number of rows."""
+        """c_y: the labels of each known class divided by its expected number of rows."""
         counts = np.bincount(self.labels[self.labels != UNLABELLED], minlength=self.class_probabilities.shape[1])
         return counts / np.maximum(self.class_probabilities.sum(axis=0), np.maximum(counts, 1))
 
 
-class Evidence(NamedTuple):
-    """Why groups of rows are thought to be new, one entry a group; that of several together is the sum."""
+class Groups(NamedTuple):
+    """The groups that become classes, and how they were found."""
 
-    n_rows: np.ndarray
-    labels_expected: np.ndarray  # as many as it would hold, were it known
-    labels_held: np.ndarray
+    group: np.ndarray  # of each node, 0, 1, …, or NO_GROUP
+    resolution: float
+    n_range: tuple[int, int]  # of the number of classes
 
-    @property
-    def p_value(self) -> np.ndarray:
-        """The probability of so few labels."""
-        from scipy.stats import binom
 
-        n = np.round(self.n_rows + self.labels_held)
-        return binom.cdf(np.floor(self.labels_held), n, np.clip(self.labels_expected / np.maximum(n, 1), 0, 1))
+class Fragments(NamedTuple):
+    """The fragments that classes consist of."""
 
-    def together(self, group: np.ndarray, n_groups: int = 0) -> "Evidence":
-        """Of groups of these groups, so many of them at least."""
-        return Evidence(*(np.bincount(group, entry, n_groups) for entry in self))
+    fragment: np.ndarray  # of each node, 0, 1, …, or NO_GROUP
+    group: np.ndarray  # the class of each fragment
+    n_range: tuple[int, int]  # of the number of classes
 
 
 class Parts(NamedTuple):
-    """Groups of some nodes: how they hang together, and how large they are."""
+    """Groups of some nodes: their links and sizes."""
 
-    links: np.ndarray  # the sums of edge weights between them, and within each
-    size: np.ndarray  # in sizes of a known class
-    is_apart: np.ndarray  # whether hardly an edge leads out
+    links: np.ndarray  # sums of edge weights between groups, and within each
+    size: np.ndarray  # relative to a known class
+    is_isolated: np.ndarray  # whether at most MAX_EXTERNAL_EDGES of the edges are external
 
     def is_small_class(self, settings: Initialisation) -> np.ndarray:
-        """Whether it would be a class if it is one of few rows: it lies apart, and is not of a fair size."""
+        """Whether a group is isolated but smaller than a class usually is."""
         is_small = (self.size < settings.min_new_share) & (self.size >= MIN_ISOLATED_SHARE)
-        return is_small & self.is_apart
+        return is_small & self.is_isolated
 
 
 def new_groups(
     nodes: Nodes, resolution: float, settings: Initialisation, seed: int, *, keeps_pieces: bool = False
 ) -> np.ndarray:
-    """The new group of each node, 0, 1, …, or NO_GROUP where it belongs to a known class.
+    """The new group of each node, 0, 1, …, or NO_GROUP for nodes of known classes.
 
-    Rows that are probably new are partitioned again, on the graph of their own: in the whole graph, known classes with
-    many rows decide where groups are cut. A group is new if it should hold labels, were it known, and does not. It is a
-    class if it is of a fair size, or if it lies apart and is twice as large as what parts from known classes: styles of
-    one digit lie apart, too. All others join the class they are linked with most; but one that could hold labels
-    enough to prove that it is new, and does not prove it, is known. `keeps_pieces` is for who is told the number of
-    classes: then the tree of groups joins them.
+    Rows that are probably new are partitioned again on their own graph; in the whole graph, large known classes decide
+    where groups are cut. A group is new if it holds significantly fewer labels than a known class of its size would. It
+    is a class of its own if it has at least `min_new_share` of the size of a known class, or if it is isolated and
+    MIN_PIECE_RATIO times as large as the isolated pieces of known classes. All other groups join the class they are
+    linked with most; but a group is known if it is large enough to prove that it is new and does not. With a given
+    number of classes (`keeps_pieces`), the tree of groups joins small ones later.
     """
     candidates = np.flatnonzero((nodes.class_probabilities.sum(axis=1) < 0.5) & (nodes.labels == UNLABELLED))
     found = np.full(len(nodes.labels), NO_GROUP)
@@ -102,10 +99,10 @@ def new_groups(
         return found
     is_class = is_large & ~is_small
     if is_small.any() and not keeps_pieces:
-        is_class |= is_small & (parts.size > TIMES_A_PIECE * _largest_piece(nodes, resolution, settings, seed))
-    if keeps_pieces or not (is_new & is_class).any():  # or what there is that is new is small
+        is_class |= is_small & (parts.size > MIN_PIECE_RATIO * _largest_piece(nodes, resolution, settings, seed))
+    if keeps_pieces or not (is_new & is_class).any():  # or all new groups are small
         is_class = is_large
-    is_new |= (evidence.p_value < P_BESIDE) & is_class  # there are new classes: another need not prove it anew
+    is_new |= (evidence.p_value < P_SECOND_GROUP) & is_class  # one group is new: others need less evidence
     could_prove = evidence._replace(labels_held=np.zeros_like(evidence.labels_held)).p_value < settings.new_class_p
     near = parts.links + nearness(centres_of(nodes.points[candidates], group), parts.size)
     found[candidates] = join(near, is_new & is_class, is_large & ~is_new & could_prove)[group]
@@ -113,14 +110,13 @@ def new_groups(
 
 
 def _largest_piece(nodes: Nodes, resolution: float, settings: Initialisation, seed: int) -> float:
-    """The size of the largest small group that lies apart and is a minor part of a known class; 0 for none."""
+    """The size of the largest small isolated group that is less than half of a known class; 0 for none."""
     known = np.flatnonzero((nodes.class_probabilities.sum(axis=1) >= 0.5) | (nodes.labels != UNLABELLED))
     if len(known) == 0:
         return 0.0
     group, parts = _parts(nodes, known, resolution, settings, seed)
     likely = nodes.class_probabilities[known].argmax(axis=1)
-    counts = np.zeros((len(parts.size), nodes.class_probabilities.shape[1]))
-    np.add.at(counts, (group, likely), 1)
+    counts = contingency(group, likely, (len(parts.size), nodes.class_probabilities.shape[1]))
     of_class = nodes.class_probabilities.sum(axis=0)[counts.argmax(axis=1)]
     is_piece = parts.is_small_class(settings) & (parts.size * nodes.class_size < of_class / 2)
     return float(parts.size[is_piece].max(initial=0.0))
@@ -132,23 +128,23 @@ def _parts(
     """The community of each of these nodes in their own graph."""
     own, group = partition(nodes.weights, members, resolution, seed)
     links = links_between(own, group, int(group.max()) + 1)
-    leads_out = 1 - links.diagonal() / np.maximum(links.sum(axis=1), 1e-12)
-    return group, Parts(links, np.bincount(group) / nodes.class_size, leads_out < MAX_EXTERNAL_EDGES)
+    external_edges = 1 - links.diagonal() / np.maximum(links.sum(axis=1), 1e-12)
+    return group, Parts(links, np.bincount(group) / nodes.class_size, external_edges < MAX_EXTERNAL_EDGES)
 
 
 def partition(weights: "csr_array", nodes: np.ndarray, resolution: float, seed: int) -> tuple["csr_array", np.ndarray]:
-    """Some nodes' own graph, and their communities in it, as finely cut as at this resolution of the whole graph."""
+    """The graph of some nodes, and their communities in it, as fine as at this resolution of the whole graph."""
     own = weights[nodes][:, nodes]
     share = float(own.sum()) / max(float(weights.sum()), 1e-12)
     return own, communities(own, resolution * share, seed)
 
 
 def missing_labels(nodes: Nodes, candidates: np.ndarray, group: np.ndarray) -> Evidence:
-    """For each group of candidates, the labels it would hold if it were of known classes, and those it holds.
+    """For each group of candidates, the labels expected if it were of known classes, and the labels it holds.
 
-    It would hold each class's label frequency. What it holds are labelled rows that would be candidates themselves,
-    asked without their own label, each by the share of its edges that lead to the group. Labels of other rows nearby do
-    not count: candidates were chosen for having few of them around, so by those any group would hold too few.
+    Expected are the label frequencies of the classes. It holds labelled rows that would be candidates without their own
+    label, each by the share of its edges that lead to the group. Other labels nearby do not count: candidates were
+    chosen because they have few of these around.
     """
     n_groups = int(group.max()) + 1
     membership = np.eye(n_groups)[group]
@@ -172,7 +168,7 @@ def centres_of(points: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def join(links: np.ndarray, is_kept: np.ndarray, is_out: np.ndarray) -> np.ndarray:
-    """For each group, its number among those that are kept, or that of the one it is linked with most; or NO_GROUP."""
+    """For each group, its number among the kept ones, or that of the kept one with most links; NO_GROUP if out."""
     joined = links[:, is_kept].argmax(axis=1)
     joined[is_kept] = np.arange(is_kept.sum())
     joined[is_out] = NO_GROUP
@@ -180,15 +176,15 @@ def join(links: np.ndarray, is_kept: np.ndarray, is_out: np.ndarray) -> np.ndarr
 
 
 def fragments(nodes: Nodes, group: np.ndarray, resolution: float, seed: int, at_least: int = 1) -> np.ndarray:
-    """The fragment of each node, NO_GROUP where it has no group: every group cut more finely, on its own graph.
+    """The fragment of each node (NO_GROUP without a group): every group is cut more finely, on its own graph.
 
-    The resolution is doubled until there are as many as asked for, or as rows allow. Rows that are all alike fall apart
-    into single ones at once, which no fragment of a fair size is made of: then any size will do.
+    The resolution is doubled until there are `at_least` fragments, or one per row. Equal rows fall apart into single
+    ones, which are below the minimal size; then any size is allowed.
     """
     n_rows, n_groups = int((group != NO_GROUP).sum()), int(group.max()) + 1
     fewest = MIN_FRAGMENT_SHARE * n_rows / max(at_least, n_groups, 1)
     for size in (fewest, 1.0):
-        for i in range(REFINEMENTS):
+        for i in range(MAX_REFINEMENTS):
             found = _cut(nodes, group, resolution * FRAGMENT_RESOLUTION * 2**i, size, seed)
             if found.max() + 1 >= min(at_least, n_rows):
                 return found
@@ -196,63 +192,58 @@ def fragments(nodes: Nodes, group: np.ndarray, resolution: float, seed: int, at_
 
 
 def _cut(nodes: Nodes, group: np.ndarray, resolution: float, fewest: float, seed: int) -> np.ndarray:
+    """Fragments of every group; one with fewer than `fewest` rows joins the one it is linked with most."""
     found = np.full_like(group, NO_GROUP)
-    for of in range(int(group.max()) + 1):
-        members = np.flatnonzero(group == of)
-        found[members] = found.max() + 1 + _fragments_of(nodes.weights, members, resolution, fewest, seed)
+    for number in range(int(group.max()) + 1):
+        members = np.flatnonzero(group == number)
+        own, fragment = partition(nodes.weights, members, resolution, seed)
+        sizes = np.bincount(fragment)
+        is_large = sizes >= fewest
+        is_large[sizes.argmax()] = True
+        joined = join(links_between(own, fragment, len(sizes)), is_large, np.zeros_like(is_large))
+        found[members] = found.max() + 1 + joined[fragment]
     return found
 
 
-def _fragments_of(weights: "csr_array", members: np.ndarray, resolution: float, fewest: float, seed: int) -> np.ndarray:
-    """Fragments of one group; one with fewer rows joins the one it is linked with most."""
-    own, fragment = partition(weights, members, resolution, seed)
-    sizes = np.bincount(fragment)
-    is_large = sizes >= fewest
-    is_large[sizes.argmax()] = True
-    joined = join(links_between(own, fragment, len(sizes)), is_large, np.zeros_like(is_large))
-    return joined[fragment]
+# ---- The number of classes: the vote of the resolutions that agree with the labels ----
 
-
-# ---- At which resolution communities are classes: the one that agrees with the labels there are ----
-
-FEW_LABELS = 500  # with fewer, agreement is more a matter of chance, and a step must gain more, as its error does
+RESOLUTION_LABELS = 500  # with fewer labels, a step must gain more agreement, in proportion to its standard error
 RESOLUTION_ROWS = 12_000  # nodes of the graph that `settings.resolution` is for
 PENALTY = 0.05  # agreement with the labels that a step of an octave must gain
 TOLERANCE = 0.1  # resolutions within this of the best agreement vote on the number
 STEP = 0.5  # octaves between two resolutions
-MOST_OCTAVES = 3.0  # from the usual resolution, either way
+MAX_OCTAVES = 3.0  # from the usual resolution, in both directions
+RANGE_SHARE = 0.1  # of the votes: a number with at least this share is in the range
 
 
-class Say(NamedTuple):
-    """What a resolution has to say about the number of new classes."""
+class ResolutionVote(NamedTuple):
+    """The vote of a resolution on the number of new classes."""
 
-    weight: float  # the more, the better its communities agree with the labels
-    pieces: float  # communities that a known class consists of, in the median over classes
+    weight: float  # grows with the agreement of its communities with the labels
+    pieces: float  # communities per known class, in the median over classes
 
 
 def usual_resolution(n_nodes: int, settings: Initialisation) -> float:
     """The resolution at which communities are usually classes: lower for larger graphs.
 
-    Every row has as many neighbours as ever, so the more rows there are, the nearer these are, and the finer the same
-    resolution cuts.
+    The number of neighbours is fixed, so in a larger graph they are nearer and the same resolution cuts more finely.
     """
     return settings.resolution * (RESOLUTION_ROWS / n_nodes) ** (1 / 3)
 
 
 def choose_resolutions(
     weights: "csr_array", labels: np.ndarray, settings: Initialisation, seed: int
-) -> dict[float, Say]:
-    """The resolutions at which communities agree with the labels best or nearly so, best first, and each one's say.
+) -> dict[float, ResolutionVote]:
+    """The votes of all resolutions with an agreement with the labels within TOLERANCE of the best, best first.
 
-    Labels cannot tell when a resolution is too low for the classes that have none. So where several agree alike, the
-    one nearest to the usual resolution is taken. Resolutions so far from it that whole agreement would not make up for
-    the distance are not tried.
+    Labels do not show whether a resolution is too low for the classes without labels, so distance from the usual
+    resolution costs a penalty. Resolutions that could not win even with full agreement are not tried.
     """
     usual = usual_resolution(weights.shape[0], settings)
-    doubt = max(FEW_LABELS / max(int((labels != UNLABELLED).sum()), 1), 1.0) ** 0.5
+    doubt = max(RESOLUTION_LABELS / max(int((labels != UNLABELLED).sum()), 1), 1.0) ** 0.5
     scores: dict[float, float] = {}
     pieces: dict[float, float] = {}
-    for octaves in sorted(np.arange(-MOST_OCTAVES, MOST_OCTAVES + STEP, STEP).tolist(), key=abs):
+    for octaves in sorted(np.arange(-MAX_OCTAVES, MAX_OCTAVES + STEP, STEP).tolist(), key=abs):
         penalty = doubt * PENALTY * abs(octaves)
         if 1 - penalty < max(scores.values(), default=0.0) - TOLERANCE:
             break
@@ -262,63 +253,148 @@ def choose_resolutions(
         pieces[resolution] = pieces_of_a_class(labels, community)
     least = max(scores.values()) - TOLERANCE
     order = sorted(scores, key=lambda r: -scores[r])
-    return {r: Say(scores[r] - least, pieces[r]) for r in order if scores[r] > least}
-
-
-def labels_in(labels: np.ndarray, community: np.ndarray) -> np.ndarray:
-    """(known classes, communities): how many labels of each class each community holds."""
-    is_labelled = labels != UNLABELLED
-    counts = np.zeros((labels.max() + 1, community.max() + 1))
-    np.add.at(counts, (labels[is_labelled], community[is_labelled]), 1)
-    return counts
+    return {r: ResolutionVote(scores[r] - least, pieces[r]) for r in order if scores[r] > least}
 
 
 def pieces_of_a_class(labels: np.ndarray, community: np.ndarray) -> float:
-    """How many communities a known class consists of: the median over classes of 1 / P(two of its rows are in one).
+    """Communities per known class: the median over classes of 1 / P(two of its rows are in one community).
 
-    Two of its labelled rows, in communities where no class has more labels: a row among those of another class is a
-    confusion, and no piece. A new class will be in as many pieces as known ones usually are, if they are not whole.
+    Only communities in which the class has most labels count: elsewhere its rows are errors, not pieces. New classes
+    are assumed to be in as many pieces as known ones.
     """
-    counts = labels_in(labels, community)
+    counts = labels_by_group(community, labels, int(labels.max()) + 1).T
     own = np.where(counts == counts.max(axis=0), counts, 0)
-    together, pairs = _pairs(own).sum(axis=1), _pairs(own.sum(axis=1))
-    is_told = together > 0
-    return max(float(np.median(pairs[is_told] / together[is_told])), 1.0) if is_told.any() else 1.0
+    together, pairs = n_pairs(own).sum(axis=1), n_pairs(own.sum(axis=1))
+    has_pairs = together > 0
+    return max(float(np.median(pairs[has_pairs] / together[has_pairs])), 1.0) if has_pairs.any() else 1.0
 
 
 def agreement(labels: np.ndarray, community: np.ndarray) -> float:
-    """How well communities agree with labels, by the rows that have one; 1 where each class is a community.
+    """The agreement of communities with labels, 1 if each class is a community.
 
-    The mean of three: the adjusted Rand index, the F1 score of each known class with its best community, and the F1
-    score of the pairs of rows of each known class. In the last two a rare class counts as much as a common one.
+    The mean of the adjusted Rand index, the F1 score of each known class with its best community, and the F1 score of
+    pairs of rows of each known class. In the last two, a rare class counts as much as a common one.
     """
     from sklearn.metrics import adjusted_rand_score
 
     is_labelled = labels != UNLABELLED
-    counts = labels_in(labels, community)
+    counts = labels_by_group(community, labels, int(labels.max()) + 1).T
     of_class, of_community = counts.sum(axis=1), counts.sum(axis=0)
     best = (2 * counts / np.maximum(of_class[:, None] + of_community, 1)).max(axis=1)
-    together = _pairs(counts).sum(axis=1)
-    predicted, true = (counts * (of_community - 1)).sum(axis=1) / 2, _pairs(of_class)
+    together = n_pairs(counts).sum(axis=1)
+    predicted, true = (counts * (of_community - 1)).sum(axis=1) / 2, n_pairs(of_class)
     pairs = 2 * together / np.maximum(predicted + true, 1e-9)
     rand = adjusted_rand_score(labels[is_labelled], community[is_labelled]) if len(counts) > 1 else pairs.mean()
     return float(np.mean([rand, best.mean(), pairs.mean()]))
 
 
-def _pairs(n: np.ndarray) -> np.ndarray:
-    return n * (n - 1) / 2
+def voted_groups(
+    nodes: Nodes, resolutions: dict[float, ResolutionVote], settings: Initialisation, seed: int, *, is_given: bool
+) -> Groups:
+    """The groups of the number with most votes, at the best resolution that finds it; the range of the number.
+
+    If known classes are in several pieces at a resolution, the new ones are, too: the number of groups is divided by
+    the number of pieces, and groups are joined, the closest first. There are at least as many classes as known classes
+    of median size would fit into the new rows.
+    """
+    found = {r: new_groups(nodes, r, settings, seed, keeps_pieces=is_given) for r in resolutions}
+    numbers = {}
+    for r, vote in resolutions.items():
+        n_groups, n_rows = int(found[r].max()) + 1, int((found[r] != NO_GROUP).sum())
+        fewest = min(max(int(n_rows / nodes.class_size), 1), n_groups)
+        numbers[r] = max(round(n_groups / vote.pieces), fewest)
+    weight = np.bincount(list(numbers.values()), [vote.weight for vote in resolutions.values()])
+    best = next(r for r in resolutions if numbers[r] == weight.argmax())
+    likely = np.flatnonzero(weight >= RANGE_SHARE * weight.sum())
+    group, n_groups = found[best], int(found[best].max()) + 1
+    if numbers[best] < n_groups:
+        group = np.append(tree_of(nodes, group, np.arange(n_groups)).cut(numbers[best]), NO_GROUP)[group]
+    return Groups(group, best, (int(likely.min()), int(likely.max())))
 
 
-# ---- Groups where no row has a label ----
-# Communities at a fixed resolution, and how many there are in samples of the rows.
+# ---- From groups to fragments, and to a given number of classes ----
 
-STABILITY_SAMPLES = 5  # of the rows, for the range of the number
-STABILITY_SHARE = 0.8  # of the rows in each of them
-MIN_CLASSES = 2  # one group is no partition
+
+def cut_into_fragments(nodes: Nodes, found: Groups, n_new: int | None, seed: int) -> Fragments:
+    """The fragments of the groups, joined or refined to a given number of classes."""
+    if n_new == 0:
+        return Fragments(found.group, np.zeros(0, int), (0, 0))
+    if n_new is not None:
+        return _cut_to_number(nodes, found.group, n_new, found.resolution, seed)
+    fragment = fragments(nodes, found.group, found.resolution, seed)
+    return Fragments(fragment, _group_of_fragments(fragment, found.group), found.n_range)
+
+
+def _cut_to_number(nodes: Nodes, group: np.ndarray, n_new: int, resolution: float, seed: int) -> Fragments:
+    """Exactly `n_new` classes: the tree of fragments is cut there; if there are too few, they are refined first."""
+    if (group != NO_GROUP).sum() < n_new or nodes.class_probabilities.shape[1] == 0:
+        group = _least_known_rows(nodes, n_new)
+    fragment = fragments(nodes, group, resolution, seed)
+    if fragment.max() + 1 >= n_new:
+        tree = tree_of(nodes, fragment, _group_of_fragments(fragment, group))
+        return Fragments(fragment, tree.cut(n_new), (n_new, n_new))
+    fragment = fragments(nodes, group, resolution, seed, at_least=n_new)
+    tree = tree_of(nodes, fragment, _group_of_fragments(fragment, group))
+    n_new = min(n_new, tree.n_fragments)
+    fragment = np.append(tree.cut(n_new), NO_GROUP)[fragment]  # now each class is one fragment
+    return Fragments(fragment, np.arange(n_new), (n_new, n_new))
+
+
+def _least_known_rows(nodes: Nodes, n_rows: int) -> np.ndarray:
+    """One group of the unlabelled rows with P(new) > ½, or of all unlabelled rows if these are fewer than `n_rows`."""
+    is_unlabelled = nodes.labels == UNLABELLED
+    is_likely = is_unlabelled & (nodes.class_probabilities.sum(axis=1) < 0.5)
+    return np.where(is_likely if is_likely.sum() >= n_rows else is_unlabelled, 0, NO_GROUP)
+
+
+def _group_of_fragments(fragment: np.ndarray, group: np.ndarray) -> np.ndarray:
+    found = np.zeros(int(fragment.max()) + 1, int)
+    found[fragment[fragment != NO_GROUP]] = group[fragment != NO_GROUP]
+    return found
+
+
+def tree_of(nodes: Nodes, fragment: np.ndarray, group: np.ndarray) -> ClassTree:
+    """The class tree of the fragments of nodes; fragments of one group join first."""
+    inside = np.flatnonzero(fragment != NO_GROUP)
+    own = nodes.weights[inside][:, inside]
+    sizes = np.bincount(fragment[inside], minlength=len(group))
+    centres = centres_of(nodes.points[inside], fragment[inside])
+    return grow_tree(links_between(own, fragment[inside], len(group)), sizes, group, centres)
+
+
+# ---- Without labels, or without the use of missing labels: communities at a fixed resolution ----
+
+STABILITY_SAMPLES = 5  # samples of the rows, for the range of the number
+STABILITY_SHARE = 0.8  # of the rows in each sample
+MIN_CLASSES = 2  # of a partition
+
+
+def groups_of_all_rows(weights: "csr_array", settings: Initialisation, seed: int, n_new: int | None) -> Groups:
+    """The groups if no row has a label; the range is that of samples of the rows."""
+    resolution = usual_resolution(weights.shape[0], settings)
+    group = groups_without_labels(weights, resolution, settings, seed)
+    numbers = numbers_in_samples(weights, resolution, settings, seed) if n_new is None else []
+    numbers.append(int(group.max()) + 1)
+    return Groups(group, resolution, (min(numbers), max(numbers)))
+
+
+def communities_without_known(weights: "csr_array", labels: np.ndarray, settings: Initialisation, seed: int) -> Groups:
+    """The communities in which labels are rare.
+
+    The resolution does not depend on the number of rows, so that coherent classes are not cut. The range of the number
+    is from half and twice the resolution.
+    """
+    found = []
+    for resolution in (settings.resolution, settings.resolution / 2, settings.resolution * 2):
+        community = groups_without_labels(weights, resolution, settings, seed)
+        is_known = has_enough_labels(community, labels)
+        found.append(np.append(np.where(is_known, NO_GROUP, np.cumsum(~is_known) - 1), NO_GROUP)[community])
+    numbers = [int(group.max()) + 1 for group in found]
+    return Groups(found[0], settings.resolution, (min(numbers), max(numbers)))
 
 
 def groups_without_labels(weights: "csr_array", resolution: float, settings: Initialisation, seed: int) -> np.ndarray:
-    """The group of each node: every large community is one; a small one joins the group it is linked with, if any."""
+    """The group of each node: large communities; small ones join the group they are linked with, if any."""
     while True:
         found = communities(weights, resolution, seed)
         is_large = large_groups(np.bincount(found), settings.min_new_share)
@@ -330,7 +406,7 @@ def groups_without_labels(weights: "csr_array", resolution: float, settings: Ini
 
 
 def large_groups(sizes: np.ndarray, share: float) -> np.ndarray:
-    """Which groups are no smaller than a share of the mean size of those that are not."""
+    """Whether each group has at least this share of the mean size of all such groups."""
     is_large = np.ones(len(sizes), bool)
     while (sizes[is_large] < share * sizes[is_large].mean()).any():
         is_large &= sizes >= share * sizes[is_large].mean()
@@ -338,7 +414,7 @@ def large_groups(sizes: np.ndarray, share: float) -> np.ndarray:
 
 
 def numbers_in_samples(weights: "csr_array", resolution: float, settings: Initialisation, seed: int) -> list[int]:
-    """How many groups there are in random samples of the nodes: what is found in all of them does not hang on a few."""
+    """The number of groups in random samples of the nodes."""
     rng = np.random.default_rng(seed)
     n_nodes = weights.shape[0]
     n_kept = max(int(STABILITY_SHARE * n_nodes), 1)

@@ -1,23 +1,23 @@
-"""Small tables: the number of new classes and its rows' classes, by an exact semi-supervised mixture of Gaussians."""
+"""Small tables: new classes and the class of each row, by an exact semi-supervised mixture of Gaussians."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from newfound.config import Initialisation
-from newfound.discovery.groups import Evidence
 from newfound.discovery.pu import LABEL_FREQUENCY_PRIOR
-from newfound.labels import UNLABELLED
+from newfound.discovery.record import Evidence
+from newfound.labels import UNLABELLED, contingency
 
 # ---- A semi-supervised mixture of Gaussians, one for each class, with exact updates and a bound on its evidence ----
 #     y ~ Categorical(π)    x | y ~ N(μ_y, Σ_y)    label | y ~ Bernoulli(c_y) for a known class, never for a new one
 #
-# with conjugate priors π ~ Dirichlet(1), c_y ~ Beta(1, 1), Σ_y ~ InverseWishart(ν, ν Σ₀), μ_y ~ N(0, Σ_y / κ). Σ₀, what
-# the classes share, ν, how much of it, and κ are fitted too: ν → ∞ is one covariance for all classes, a small ν one for
-# each. A row without a label is thus evidence: a known class with label frequency c explains it 1 − c times as well.
+# with conjugate priors π ~ Dirichlet(1), c_y ~ Beta(1, 1), Σ_y ~ InverseWishart(ν, ν Σ₀), μ_y ~ N(0, Σ_y / κ). The
+# shared Σ₀, ν and κ are fitted too: ν → ∞ is one covariance for all classes, a small ν is one for each class. A row
+# without a label is evidence: a known class with label frequency c explains it 1 − c times as well.
 #
-# The posterior is variational, q(y) q(π, c, μ, Σ): each iteration cannot lower the bound, and the bound, unlike a
-# likelihood, need not grow with the number of classes. It takes the place of BIC and is sharper where rows are few.
+# The posterior is variational, q(y) q(π, c, μ, Σ): no iteration lowers the bound, and the bound, unlike a likelihood,
+# does not always grow with the number of classes. It replaces BIC and is sharper if rows are few.
 
 PRECISIONS = (1.0, 0.3, 0.1, 0.03, 0.01)  # κ
 STRENGTHS = (0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e5)  # ν, above the least that has a mean
@@ -26,17 +26,17 @@ MAX_DIM = 50
 
 
 class Table(NamedTuple):
-    """Rows in decorrelated units of their own, what is uncertain about each of them, and the labels."""
+    """Whitened rows, their uncertainty from rounding, and the labels."""
 
     Z: np.ndarray  # (rows, d), zero mean
     spread: np.ndarray  # (d,): Z · spread are the principal components of the standardised columns
-    blur: np.ndarray  # (d, d): the covariance of what rounding hides
-    labels: np.ndarray  # codes, UNLABELLED where there is none
+    blur: np.ndarray  # (d, d): the covariance of rounding errors
+    labels: np.ndarray  # codes, UNLABELLED for none
     n_known: int
 
 
 class Prior(NamedTuple):
-    """What all classes have in common. In a column of several ν or κ, each stands for a prior of its own."""
+    """The prior that all classes share. A column of several ν or κ stands for several priors."""
 
     nu: float | np.ndarray
     kappa: float | np.ndarray
@@ -44,7 +44,7 @@ class Prior(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """What the M step needs: the sums over rows, weighted by responsibilities."""
+    """The sums over rows for the M step, weighted by responsibilities."""
 
     counts: np.ndarray  # (classes,)
     means: np.ndarray  # (classes, d)
@@ -52,7 +52,7 @@ class Statistics(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """A state of the mixture; the first n_known columns of the responsibilities are those of the known classes."""
+    """A state of the mixture; the first n_known columns of the responsibilities belong to the known classes."""
 
     responsibilities: np.ndarray  # (rows, classes)
     prior: Prior
@@ -62,11 +62,11 @@ class Fit(NamedTuple):
 def make_table(
     points: np.ndarray, labels: np.ndarray, n_known: int, rows_per_dim: int, binary_blur: float = 1 / 12
 ) -> Table:
-    """Whiten; where columns are many for the rows, keep the leading principal components.
+    """Whiten; with many columns for the rows, keep the leading principal components.
 
-    A value is known to its column's step only (1 for counts, for 0 and 1): it is blurred by as much, a variance of 1/12
-    of the step's square, or a category that no row of a class has would be infinite evidence. For columns of two values
-    it is `binary_blur`.
+    A value is known only to the step of its column (1 for counts). So it is blurred by a variance of 1/12 of the
+    squared step; otherwise a category that no row of a class has would be infinite evidence. For columns of two values
+    the factor is `binary_blur`.
     """
     X = np.asarray(points, float)
     X = X[:, X.std(axis=0) > 1e-6]
@@ -119,7 +119,7 @@ def update_prior(of: Statistics, prior: Prior) -> Prior:
 
 
 def log_marginal(of: Statistics, prior: Prior) -> np.ndarray:
-    """log p(rows of each class), with μ and Σ integrated out, summed over classes; of each prior, if there are more."""
+    """log p(rows of each class), with μ and Σ integrated out, summed over classes; for each of several priors."""
     d, nu, counts = of.means.shape[1], np.asarray(prior.nu), of.counts
     log_det = np.linalg.slogdet(scale_matrices(of, prior))[1]
     log_det_prior = np.linalg.slogdet(nu[..., None, None] * prior.covariance)[1]
@@ -142,7 +142,7 @@ def evidence_bound(table: Table, responsibilities: np.ndarray, of: Statistics, p
 
 
 def label_counts(table: Table, responsibilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each known class, its rows with a label and, expected, without."""
+    """For each known class, its number of rows with a label, and the expected number without."""
     is_labelled = table.labels != UNLABELLED
     labelled = np.bincount(table.labels[is_labelled], minlength=table.n_known)
     return labelled, responsibilities[~is_labelled, : table.n_known].sum(axis=0)
@@ -158,7 +158,7 @@ def _log_multigamma(a: np.ndarray, d: int) -> np.ndarray:
 
 
 def log_joint(table: Table, of: Statistics, prior: Prior) -> np.ndarray:
-    """E[log π_y + log N(x | μ_y, Σ_y)] for each row and class, whatever its label."""
+    """E[log π_y + log N(x | μ_y, Σ_y)] for each row and class, without its label."""
     from scipy.special import digamma
 
     d = table.Z.shape[1]
@@ -180,7 +180,7 @@ def posterior(log_weights: np.ndarray) -> np.ndarray:
 
 
 def e_step(table: Table, responsibilities: np.ndarray, of: Statistics, prior: Prior) -> np.ndarray:
-    """q(y) of each row: of rows without a label given that they have none; a label decides."""
+    """q(y) of each row: its label, or else the posterior given that it has none."""
     from scipy.special import digamma
 
     joint = log_joint(table, of, prior)
@@ -197,7 +197,7 @@ def e_step(table: Table, responsibilities: np.ndarray, of: Statistics, prior: Pr
 
 
 def iterate(table: Table, responsibilities: np.ndarray, prior: Prior, max_iter: int = 100, tol: float = 0.01) -> Fit:
-    """Until the bound no longer grows by `tol` nats; the prior is fitted at every fifth iteration."""
+    """Iterate until the bound grows by less than `tol` nats per iteration; every fifth one fits the prior."""
     last = -np.inf
     for i in range(max_iter):
         of = statistics(table, responsibilities)
@@ -214,7 +214,7 @@ def iterate(table: Table, responsibilities: np.ndarray, prior: Prior, max_iter: 
 
 
 def labelled_only(table: Table) -> tuple[np.ndarray, Prior]:
-    """Responsibilities of the labelled rows, none of the others, and a prior to begin with."""
+    """The responsibilities of the labelled rows only, and an initial prior."""
     d = table.Z.shape[1]
     rows = np.flatnonzero(table.labels != UNLABELLED)
     start = np.zeros((len(table.labels), table.n_known))
@@ -223,31 +223,29 @@ def labelled_only(table: Table) -> tuple[np.ndarray, Prior]:
 
 
 def known_only(table: Table) -> Fit:
-    """The mixture without new classes, begun at the labelled rows; without labels, one class of all rows."""
+    """The mixture without new classes, started at the labelled rows; without labels, one class of all rows."""
     start, prior = labelled_only(table)
     if table.n_known == 0:
         return iterate(table, np.ones((len(table.labels), 1)), prior)
     return iterate(table, e_step(table, start, statistics(table, start), prior), prior)
 
 
-# ---- Where fits of the mixture begin ----
-# At labelled rows, afresh at clusters of all rows, and where a class may be new.
+# ---- Starts of the mixture: labelled rows, clusters of all rows, and candidate rows for a new class ----
 
-SHORT = 6  # iterations, before most starts are given up
-N_AFRESH = 8  # starts from clusters of all rows
+SHORT_ITERATIONS = 6  # after which most starts are dropped
+N_CLUSTER_STARTS = 8  # from clusters of all rows
 
 
 def best_known(table: Table, seed: int) -> Fit:
-    """The best mixture without new classes: begun at the labelled rows, and afresh."""
-    begun = [known_only(table), *afresh(table, table.n_known, seed)]
+    """The best mixture without new classes, from the labelled rows or from clusters."""
+    begun = [known_only(table), *from_clusters(table, table.n_known, seed)]
     return max((iterate(table, fit.responsibilities, fit.prior) for fit in begun), key=lambda fit: fit.bound)
 
 
-def afresh(table: Table, n_classes: int, seed: int) -> list[Fit]:
-    """Fits begun at clusters of all rows; a known class is the cluster that holds most of its labels.
+def from_clusters(table: Table, n_classes: int, seed: int) -> list[Fit]:
+    """Fits started at clusters of all rows; a known class is the cluster with most of its labels.
 
-    What begins at the labelled rows may end where their chance selection has led it: few labels are a poor start, but
-    can tell which of two ends is the better one.
+    Few labels are a poor start, because their selection is random; but they can decide which of two fits is better.
     """
     from scipy.optimize import linear_sum_assignment
     from sklearn.cluster import KMeans
@@ -257,19 +255,18 @@ def afresh(table: Table, n_classes: int, seed: int) -> list[Fit]:
     rows = np.flatnonzero(table.labels != UNLABELLED)
     prior = labelled_only(table)[1]
     begun = []
-    for start in range(N_AFRESH):
+    for start in range(N_CLUSTER_STARTS):
         points = table.Z * table.spread if start % 2 == 0 else table.Z
         cluster = KMeans(n_classes, n_init=1, random_state=seed + start).fit_predict(points)
-        counts = np.zeros((n_classes, n_classes))
-        np.add.at(counts, (table.labels[rows], cluster[rows]), 1)
+        counts = contingency(table.labels[rows], cluster[rows], (n_classes, n_classes))
         responsibilities = np.eye(n_classes)[linear_sum_assignment(-counts.T)[1][cluster]]
         responsibilities[rows] = np.eye(n_classes)[table.labels[rows]]
-        begun.append(iterate(table, responsibilities, prior, max_iter=SHORT))
+        begun.append(iterate(table, responsibilities, prior, max_iter=SHORT_ITERATIONS))
     return begun
 
 
-def places(table: Table, fit: Fit, seed: int) -> list[np.ndarray]:
-    """Rows without a label where a new class may begin: parts of a class, of all rows, and what is explained least."""
+def candidate_starts(table: Table, fit: Fit, seed: int) -> list[np.ndarray]:
+    """Sets of unlabelled rows to start a new class with: parts of a class or of all rows, and the least explained."""
     free = np.flatnonzero(table.labels == UNLABELLED)
     plain = table.Z * table.spread
     shared = table.Z @ np.linalg.cholesky(np.linalg.inv(fit.prior.covariance))
@@ -280,26 +277,20 @@ def places(table: Table, fit: Fit, seed: int) -> list[np.ndarray]:
         for space in (plain, shared):
             halves = parts(space, free[answer == y], 2, seed)
             found += halves if y < table.n_known else halves[:1]
-    for explained, shares in _explained(table, fit):
+    begun: list[tuple[np.ndarray, Prior, tuple[float, ...]]] = [(fit.responsibilities, fit.prior, (0.1, 0.25))]
+    if table.n_known:
+        begun.append((*labelled_only(table), (0.25, 0.5, 0.75)))  # explained by the labelled rows alone
+    for responsibilities, prior, shares in begun:
+        joint = log_joint(table, statistics(table, responsibilities), prior)
+        explained = np.logaddexp.reduce(joint, axis=1)
         order = free[np.argsort(explained[free], kind="stable")]
         least = [order[: max(1, int(share * len(order)))] for share in shares]
         found += [*least, *parts(plain, least[0], 2, seed)]
     return [rows for rows in found if len(rows)]
 
 
-def _explained(table: Table, fit: Fit) -> list[tuple[np.ndarray, tuple[float, ...]]]:
-    """How well each row is explained, by the fit and by the labelled rows alone; and shares of rows to begin with."""
-    joint = log_joint(table, statistics(table, fit.responsibilities), fit.prior)
-    found: list[tuple[np.ndarray, tuple[float, ...]]] = [(np.logaddexp.reduce(joint, axis=1), (0.1, 0.25))]
-    if table.n_known:
-        start, prior = labelled_only(table)
-        joint = log_joint(table, statistics(table, start), prior)
-        found.append((np.logaddexp.reduce(joint, axis=1), (0.25, 0.5, 0.75)))
-    return found
-
-
 def parts(Z: np.ndarray, rows: np.ndarray, n_parts: int, seed: int) -> list[np.ndarray]:
-    """Rows cut by k-means; nothing where they are too few or all alike."""
+    """The rows cut by k-means; nothing if they are too few or all equal."""
     from sklearn.cluster import KMeans
 
     if len(rows) < 2 * n_parts or len(np.unique(Z[rows].round(9), axis=0)) < n_parts:
@@ -308,44 +299,45 @@ def parts(Z: np.ndarray, rows: np.ndarray, n_parts: int, seed: int) -> list[np.n
     return [rows[part == i] for i in range(n_parts)]
 
 
-# ---- The number of new classes of a small table, and its rows' classes, by an exact mixture of Gaussians ----
-# New classes are added one at a time, each begun at several places. One is believed in if
+# ---- The number of new classes ----
+# New classes are added one at a time, each from several starts. One is accepted if
 #
-# - it raises the bound on the evidence (`gaussians.py`);
-# - labels are missing from it beyond chance: of the labelled rows, asked without their labels, too few belong to it;
-# - between it and any other new class there is a valley, both are of a fair size, and it is more of a division than the
-#   division of any known class in two would be. No class is quite Gaussian, and several Gaussians always fit better.
+# - it raises the bound on the evidence;
+# - it has fewer labels than chance explains: too few labelled rows, judged without their labels, belong to it;
+# - there is a valley between it and any other new class, both have at least `min_new_share` of the size of a known
+#   class, and it raises the bound per row by more than a division of any known class in two. (No class is exactly
+#   Gaussian, so several Gaussians always fit better.)
 #
-# Stricter and more lenient forms of the same tests give the range of the number.
+# Stricter and more lenient limits of the same tests give the range of the number.
 
-ROWS_PER_COLUMN = 10  # rows of the mixture for each principal component that it sees
-MAX_ROUGHNESS = 0.5  # nats a row that a known class may gain as two Gaussians before the graph is preferred
-NEW_CLASS_VALLEY = 0.5  # the density between two new classes, over that at their means, is less
+ROWS_PER_COLUMN = 10  # rows per principal component of the mixture
+MAX_ROUGHNESS = 0.5  # nats per row that a known class may gain as two Gaussians; above, the graph is used
+NEW_CLASS_VALLEY = 0.5  # maximal density between two new classes, relative to that at their means
 MAX_NEW = 20
-N_STARTS = 3  # fits that are iterated to the end, of all that were begun
+N_STARTS = 3  # starts that are iterated to the end
 
 
 class MixtureFit(NamedTuple):
-    """What was found."""
+    """The result of the mixture."""
 
     n_new: int
     n_new_range: tuple[int, int]
-    probabilities: np.ndarray  # (rows, known classes + new ones); given, for a row without a label, that it has none
-    roughness: float  # nats a row that the least Gaussian known class would gain if it were two Gaussians; 0 for none
-    p_new: np.ndarray  # of every row, out of fold where it has a label
+    probabilities: np.ndarray  # (rows, known classes + new ones); for a row without a label, given that it has none
+    roughness: float  # nats per row that the least Gaussian known class would gain as two Gaussians; 0 for none
+    p_new: np.ndarray  # of every row, out of fold if it has a label
     evidence: Evidence | None  # of each new class; None without labels
 
 
-class Demands(NamedTuple):
-    """What a new class must meet."""
+class Limits(NamedTuple):
+    """The limits for a new class."""
 
     gain: float  # nats of evidence
-    p: float  # of so few labels, were it known
-    valley: float  # the density between two new classes, over that at the lower of their means
+    p: float  # of at most this many labels if it were known
+    valley: float  # the density between two new classes, relative to that at the lower of their means
 
 
 class Candidate(NamedTuple):
-    """A fit with one more new class, and the most demanding of the levels it meets (0 for none)."""
+    """A fit with one more new class, and the strictest level of limits that it meets (0 for none)."""
 
     fit: Fit
     level: int
@@ -359,9 +351,9 @@ def fit_mixture(
     seed: int,
     n_new: int | None = None,
 ) -> MixtureFit:
-    """From scaled columns and codes of labels (UNLABELLED where there is none) to classes of all rows.
+    """From scaled columns and codes of labels (UNLABELLED for none) to classes of all rows.
 
-    n_new = None finds the number; a number is obeyed, and then the range is that number.
+    n_new = None finds the number; a given number is used as it is and is also the range.
     """
     of_number, of_rows = (
         make_table(points, np.asarray(labels), n_known, ROWS_PER_COLUMN, blur) for blur in (1 / 4, 1 / 12)
@@ -382,11 +374,11 @@ def fit_mixture(
 
 
 def _search(table: Table, settings: Initialisation, seed: int) -> list[Fit]:
-    """What is found by strict demands, by those of the settings, and by lenient ones."""
+    """The fits by strict limits, by those of the settings, and by lenient ones."""
     fit = best_known(table, seed)
     candidates = _candidates(table, fit, settings, seed)
     found = []
-    for level in (3, 2, 1):  # each goes on where the one before ended
+    for level in (3, 2, 1):  # each continues from the one before
         while _n_new(table, fit) < MAX_NEW and any(c.level >= level for c in candidates):
             fit = _best([c for c in candidates if c.level >= level])
             candidates = _candidates(table, fit, settings, seed)
@@ -395,9 +387,10 @@ def _search(table: Table, settings: Initialisation, seed: int) -> list[Fit]:
 
 
 def _sharpened(table: Table, responsibilities: np.ndarray) -> np.ndarray:
-    """Once the number is settled, categories may count in full; a class that would lose all its rows keeps them.
+    """The final responsibilities, with the usual blur of categories; unchanged if a class would lose all its rows.
 
-    While it is not, they are blurred more: a category is a group with a gap around it, but seldom a class.
+    While the number is open, categories are blurred more: a category is a group with a gap around it, but rarely a
+    class.
     """
     prior = labelled_only(table)[1]
     ended = iterate(table, responsibilities, prior).responsibilities
@@ -406,11 +399,10 @@ def _sharpened(table: Table, responsibilities: np.ndarray) -> np.ndarray:
 
 
 def prefers_mixture(shape: tuple[int, ...], settings: Initialisation, fit: MixtureFit | None = None) -> bool:
-    """Whether the mixture should answer, rather than the graph.
+    """Whether the mixture should answer instead of the graph.
 
-    It should for few rows, if they are at least as many as the free entries of a covariance matrix, and, once it is
-    fitted, if the known classes look like Gaussians. Hiding a known class does not tell the two apart on tables this
-    small: both find it again.
+    It should for few rows that are at least as many as the free entries of a covariance matrix and, once it is fitted,
+    if the known classes look Gaussian. Hiding a known class would not decide it: on small tables both find it.
     """
     n_rows, n_columns = shape
     is_small = n_columns * (n_columns + 1) / 2 <= n_rows <= settings.mixture_max_rows
@@ -418,7 +410,7 @@ def prefers_mixture(shape: tuple[int, ...], settings: Initialisation, fit: Mixtu
 
 
 def _of_number(table: Table, n_new: int, settings: Initialisation, seed: int) -> Fit:
-    """As many new classes as are asked for, if need be empty ones."""
+    """The given number of new classes; some are empty if the mixture cannot find enough."""
     fit = best_known(table, seed)
     if n_new == 0 and table.n_known == 0:
         raise ValueError("There is no class: no label is known and n_new is 0. Ask for one new class or more.")
@@ -446,11 +438,11 @@ def _best(candidates: list[Candidate]) -> Fit:
 def _candidates(table: Table, fit: Fit, settings: Initialisation, seed: int) -> list[Candidate]:
     """Fits with one more new class: begun at every place, the best few of them iterated to the end."""
     started = []
-    for rows in places(table, fit, seed):
+    for rows in candidate_starts(table, fit, seed):
         start = np.hstack([fit.responsibilities, np.zeros((len(table.labels), 1))])
         start[rows] = np.eye(start.shape[1])[-1]
-        started.append(iterate(table, start, fit.prior, max_iter=SHORT))
-    started += afresh(table, fit.responsibilities.shape[1] + 1, seed)
+        started.append(iterate(table, start, fit.prior, max_iter=SHORT_ITERATIONS))
+    started += from_clusters(table, fit.responsibilities.shape[1] + 1, seed)
     started.sort(key=lambda begun: -begun.bound)
     is_other = [i == 0 or abs(started[i - 1].bound - begun.bound) > 0.05 for i, begun in enumerate(started)]
     others = [begun for begun, other in zip(started, is_other, strict=True) if other][:N_STARTS]
@@ -458,15 +450,15 @@ def _candidates(table: Table, fit: Fit, settings: Initialisation, seed: int) -> 
     return [Candidate(new, _level(table, fit, new, settings, seed)) for new in ended]
 
 
-# ---- whether to believe in it ----------------------------------------------------------------------------------------
+# ---- whether to accept it ----------------------------------------------------------------------------------------
 
 
 def _level(table: Table, old: Fit, new: Fit, settings: Initialisation, seed: int) -> int:
-    """3 where the last class of `new` meets demands stricter than the settings', 2 where theirs, 1 lenient, 0 none."""
+    """The level of limits that the last class of `new` meets: 3 strict, 2 those of the settings, 1 lenient, 0 none."""
     p, valley = settings.new_class_p, NEW_CLASS_VALLEY
-    levels = (Demands(0.0, 5 * p, min(1.5 * valley, 1.0)), Demands(3.0, p, valley), Demands(10.0, p / 10, valley / 2))
+    levels = (Limits(0.0, 5 * p, min(1.5 * valley, 1.0)), Limits(3.0, p, valley), Limits(10.0, p / 10, valley / 2))
     gain, lenient = new.bound - old.bound, levels[0]
-    if gain > levels[-1].gain:  # where rows speak so clearly, labels need not: a dozen of them hardly can
+    if gain > levels[-1].gain:  # clear from the rows: then a dozen labels need not be significant
         levels = (lenient, levels[1]._replace(p=lenient.p), levels[-1])
     if gain <= lenient.gain:
         return 0
@@ -475,14 +467,14 @@ def _level(table: Table, old: Fit, new: Fit, settings: Initialisation, seed: int
     if deepest > lenient.valley or (n_new > 1 and not _is_division(table, old, new, settings, seed)):
         return 0
     worst = float(missing_labels(table, new, settings, seed).p_value.max()) if table.n_known else 0.0
-    return sum(gain > demand.gain and worst < demand.p and deepest <= demand.valley for demand in levels)
+    return sum(gain > limits.gain and worst < limits.p and deepest <= limits.valley for limits in levels)
 
 
 def missing_labels(table: Table, fit: Fit, settings: Initialisation, seed: int) -> Evidence:
-    """For each new class, the labels it would hold if it were of known classes, and those it holds.
+    """For each new class, the labels expected if it were of known classes, and those it holds.
 
-    What labels it holds is asked of the labelled rows, each without its own label. It should hold them as often as the
-    classes it resembles, were its rows theirs; the frequency of one class leans on that of all.
+    It holds the labelled rows that belong to it when judged without their own label. Expected are the label frequencies
+    of the classes that it resembles, each shrunk towards that of all classes.
     """
     n_known = table.n_known
     held = _membership_without_own_label(table, fit, settings, seed)[1][:, n_known:].sum(axis=0)
@@ -500,7 +492,7 @@ def missing_labels(table: Table, fit: Fit, settings: Initialisation, seed: int) 
 def _membership_without_own_label(
     table: Table, fit: Fit, settings: Initialisation, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The labelled rows, and P(y | x) of each, fold by fold, each fold after a few iterations without its labels."""
+    """The labelled rows, and P(y | x) of each, by fold: after a few iterations without the labels of the fold."""
     rows = np.random.default_rng(seed).permutation(np.flatnonzero(table.labels != UNLABELLED))
     rows = rows[np.argsort(table.labels[rows], kind="stable")]
     found = np.zeros((len(rows), fit.responsibilities.shape[1]))
@@ -520,7 +512,8 @@ def _membership_without_own_label(
 def _valley(table: Table, fit: Fit) -> float:
     """The shallowest valley between the last class and another new one: 0 is deep, 1 is none.
 
-    Along the direction that parts two Gaussians best, the least density between their means over that at the lower one.
+    The lowest density between the means of two Gaussians relative to that at the lower mean, along the direction that
+    separates the two best.
     """
     of = statistics(table, fit.responsibilities)
     covariance = covariances(of, fit.prior)
@@ -541,7 +534,7 @@ def _valley_between(counts: np.ndarray, means: np.ndarray, covariance: np.ndarra
 
 
 def _is_division(table: Table, old: Fit, new: Fit, settings: Initialisation, seed: int) -> bool:
-    """Whether a second or later new class is of a fair size, and gains more a row than a known class cut in two."""
+    """Whether a second or later new class is large enough and gains more per row than a known class cut in two."""
     sizes = new.responsibilities.sum(axis=0)
     n_known = table.n_known
     usual = np.median(sizes[:n_known]) if n_known else sizes.mean()
@@ -552,22 +545,21 @@ def _is_division(table: Table, old: Fit, new: Fit, settings: Initialisation, see
 
 
 def _roughness(table: Table, fit: Fit, seed: int) -> float:
-    return max([0.0, *(_gain_of_division(table, fit, y, seed) for y in range(table.n_known))])
-
-
-def _gain_of_division(table: Table, fit: Fit, y: int, seed: int) -> float:
-    """How much the bound would rise, for each row of a class, if it were two."""
-    rows = np.flatnonzero(fit.responsibilities[:, y] > 0.5)
-    alone = Table(table.Z[rows], table.spread, table.blur, np.full(len(rows), UNLABELLED), 0)
-    whole = np.ones((len(rows), 1))
-    of = statistics(alone, whole)
-    gains = [0.0]
-    for covariance in (covariances(of, fit.prior)[0], fit.prior.covariance):
-        space = np.linalg.cholesky(np.linalg.inv(covariance))
-        for half in parts(alone.Z @ space, np.arange(len(rows)), 2, seed)[:1]:
-            split = np.eye(2)[np.isin(np.arange(len(rows)), half).astype(int)]
-            for _ in range(15):
-                split = e_step(alone, split, statistics(alone, split), fit.prior)
-            bound = evidence_bound(alone, split, statistics(alone, split), fit.prior)
-            gains.append(bound - evidence_bound(alone, whole, of, fit.prior))
-    return max(gains) / max(len(rows), 1)
+    """Nats per row that the bound would rise if a known class were two, for the class with the largest rise."""
+    gains_per_row = [0.0]
+    for y in range(table.n_known):
+        rows = np.flatnonzero(fit.responsibilities[:, y] > 0.5)
+        alone = Table(table.Z[rows], table.spread, table.blur, np.full(len(rows), UNLABELLED), 0)
+        whole = np.ones((len(rows), 1))
+        of = statistics(alone, whole)
+        gains = [0.0]
+        for covariance in (covariances(of, fit.prior)[0], fit.prior.covariance):
+            space = np.linalg.cholesky(np.linalg.inv(covariance))
+            for half in parts(alone.Z @ space, np.arange(len(rows)), 2, seed)[:1]:
+                split = np.eye(2)[np.isin(np.arange(len(rows)), half).astype(int)]
+                for _ in range(15):
+                    split = e_step(alone, split, statistics(alone, split), fit.prior)
+                bound = evidence_bound(alone, split, statistics(alone, split), fit.prior)
+                gains.append(bound - evidence_bound(alone, whole, of, fit.prior))
+        gains_per_row.append(max(gains) / max(len(rows), 1))
+    return max(gains_per_row)

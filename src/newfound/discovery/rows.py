@@ -1,4 +1,4 @@
-"""A component for every row, to train on before the objective is set free: a known class, or one of the new ones."""
+"""The rows as discovery sees them, their feature sets, and the initial component of every row for training."""
 
 import warnings
 from typing import NamedTuple
@@ -9,15 +9,15 @@ from newfound.config import Initialisation
 from newfound.discovery.features import hog, pca_projection, whitened
 from newfound.discovery.graph import Graph, neighbour_graph, spectral_embedding
 from newfound.discovery.pu import FeatureSets
-from newfound.labels import UNLABELLED
+from newfound.labels import MIN_LABEL_DENSITY, UNLABELLED, labels_by_group
 from newfound.preprocessing.columns import Scaling
 
-# ---- The first clusters of init="kmeans": by k-means, and a Gaussian mixture ----
+# ---- The clusters of init="kmeans": by k-means and a Gaussian mixture ----
 
 KMEANS_N_INIT = 10  # restarts of k-means for the new components, scikit-learn's former default
-CLUSTER_MAX_ROWS = 20_000  # that clusters are fitted on; others are assigned
-LABELS_PER_CLUSTER = 3  # expected in a cluster of a known class: fewer may all be missing by chance
-ROWS_PER_COVARIANCE = 10  # per dimension and cluster, that full covariances need
+CLUSTER_MAX_ROWS = 20_000  # to fit clusters on; others are assigned
+LABELS_PER_CLUSTER = 3  # expected in a cluster of a known class; fewer may be missing by chance
+ROWS_PER_COVARIANCE = 10  # per dimension and cluster, for full covariances
 
 
 def cluster(
@@ -48,51 +48,53 @@ def cluster(
     return clusters.predict(Z[rows])
 
 
-# ---- A component for every row, to train on before the objective is set free ----
-# A known class, or one of the new ones. If y is free from the first step, components die before z-space has any shape:
-# few survive, and the new classes share them. So every row is first given a component: by discovery on the graph of
-# neighbours (`newfound.discovery`), for which the features are here, or (init="kmeans", as in the experiments of the
-# paper's tables) a known class where labels are dense, else one of the clusters of the other rows.
+# ---- The initial component of every row ----
+# If y is free from the first step, most components die before z-space has a shape. So training starts with a component
+# for every row: from discovery, or (init="kmeans", for the paper's tables) a known class where labels are dense, else a
+# cluster of the other rows.
 
 SPAN_QUANTILE = 0.005  # columns are scaled by the range between this quantile and its opposite
-SPAN_MAX_ROWS = 10_000  # that this range is taken from
+SPAN_MAX_ROWS = 10_000  # for this range
 NORMAL_SPAN = 5.15  # standard deviations between these quantiles of a normal distribution
 
 
 class Images(NamedTuple):
-    """All rows as images, with every pixel."""
+    """All rows as images."""
 
     pixels: np.ndarray  # (rows, pixels)
     shape: tuple[int, ...]  # (height, width) or (height, width, channels)
 
 
 class Rows(NamedTuple):
-    """All rows, as far as they are known before components are."""
+    """All rows as discovery sees them."""
 
     X: np.ndarray
     scaling: Scaling
-    images: Images | None = None  # if that is what rows are
-    latent: np.ndarray | None = None  # E[z | x], if a VAE was trained before
-    is_scaled: np.ndarray | None = None  # of each column, whether its scale is its own
-    projection: np.ndarray | None = None  # their principal components, where these are needed more than once
+    images: Images | None = None  # if rows are images
+    latent: np.ndarray | None = None  # E[z | x], after pretraining as a VAE
+    is_scaled: np.ndarray | None = None  # for each column, whether it has a scale of its own
+    projection: np.ndarray | None = None  # principal components, if needed more than once (`projected`)
 
 
 class Assignment(NamedTuple):
-    """What training begins with."""
+    """The initial components."""
 
-    labels: np.ndarray  # a component for every row: its label's, or a pseudo-label
-    targets: np.ndarray | None = None  # (rows, components): how probable each is, where that was discovered
+    labels: np.ndarray  # the component of every row: of its label, or a pseudo-label
+    targets: np.ndarray | None = None  # (rows, components): probabilities, if discovered
 
 
 def initialise(rows: Rows, labels: np.ndarray, n_known: int, n_new: int, seed: int) -> Assignment:
-    """A component for every row, from codes of labels (UNLABELLED where there is none, or where it is held out).
+    """A component for every row, from codes of labels (UNLABELLED if there is none, or if it is held out).
 
     Components 0 to n_known − 1 are those of the known classes, the next n_new are new.
     """
-    space = rows.scaling.apply(rows.X) if rows.latent is None else _standardised(rows.latent)
+    if rows.latent is None:
+        space = rows.scaling.apply(rows.X)
+    else:
+        space = (rows.latent - rows.latent.mean(axis=0)) / np.maximum(rows.latent.std(axis=0), 1e-6)
     pseudo_labels = _known_where_labels_are_dense(space, labels, n_known, n_new, seed)
     rest = np.flatnonzero(pseudo_labels == UNLABELLED)
-    if len(rest) < n_new:  # labels everywhere: the new components begin among all rows without one
+    if len(rest) < n_new:  # labels are dense everywhere: new components start among all unlabelled rows
         rest = np.flatnonzero(labels == UNLABELLED)
     if n_new:
         found = cluster(space, rest, n_new, seed, n_init=KMEANS_N_INIT, full_covariance=True)
@@ -101,8 +103,9 @@ def initialise(rows: Rows, labels: np.ndarray, n_known: int, n_new: int, seed: i
 
 
 def feature_sets(rows: Rows, labels: np.ndarray, settings: Initialisation, seed: int) -> tuple[FeatureSets, Graph]:
-    """The feature sets of the PU estimate, and the graph of neighbours; labels say which directions count less."""
-    projection = _projection(rows, settings, seed) if rows.projection is None else rows.projection
+    """The feature sets of the PU estimate, and the graph of neighbours; labels are used for whitening."""
+    projection = projected(rows, settings, seed).projection
+    assert projection is not None
     points = whitened(projection, labels, settings)
     graph = neighbour_graph([points], settings, seed, labels)
     embedding = spectral_embedding(graph, settings)
@@ -110,24 +113,23 @@ def feature_sets(rows: Rows, labels: np.ndarray, settings: Initialisation, seed:
 
 
 def projected(rows: Rows, settings: Initialisation, seed: int) -> Rows:
-    """With their principal components, for callers who try several sets of labels."""
-    return rows._replace(projection=_projection(rows, settings, seed))
-
-
-def _projection(rows: Rows, settings: Initialisation, seed: int) -> np.ndarray:
-    """The principal components of HOG for images, else of the columns."""
+    """The rows with their principal components: of HOG for images, else of the columns."""
     images = rows.images
+    if rows.projection is not None:
+        return rows
     if images is None:
         span = _spans(rows, seed)
-        return pca_projection(rows.X, lambda some: rows.scaling.apply(some) / span, settings, seed)
-    return pca_projection(images.pixels, lambda some: hog(some, images.shape), settings, seed)
+        projection = pca_projection(rows.X, lambda some: rows.scaling.apply(some) / span, settings, seed)
+    else:
+        projection = pca_projection(images.pixels, lambda some: hog(some, images.shape), settings, seed)
+    return rows._replace(projection=projection)
 
 
 def _spans(rows: Rows, seed: int) -> np.ndarray:
-    """By how much each standardised column is divided, so that all span the same range, whatever their shape.
+    """The divisor of each standardised column with which all columns span the same range between two quantiles.
 
-    By its standard deviation alone, a column that is 0 in most rows would outweigh all others in the few where it is
-    not. The range is that between two quantiles, so that one odd cell changes nothing; it is 1 for a normal column.
+    Scaled by its standard deviation alone, a column that is 0 in most rows would dominate in the other rows. Quantiles
+    ignore single outliers. The divisor is 1 for a normal column.
     """
     sample = np.random.default_rng(seed).permutation(len(rows.X))[:SPAN_MAX_ROWS]
     scaled = rows.scaling.apply(rows.X[sample])
@@ -138,15 +140,10 @@ def _spans(rows: Rows, seed: int) -> np.ndarray:
     return np.where(is_scaled & (span > 0), span, 1.0).astype(np.float32)
 
 
-def _standardised(Z: np.ndarray) -> np.ndarray:
-    return (Z - Z.mean(axis=0)) / np.maximum(Z.std(axis=0), 1e-6)
-
-
 def _known_where_labels_are_dense(Z: np.ndarray, labels: np.ndarray, n_known: int, n_new: int, seed: int) -> np.ndarray:
-    """A known class, or UNLABELLED, for every row; all rows are cut into clusters as small as the labels allow.
+    """A known class, or UNLABELLED, for every row. All rows are cut into clusters as small as the labels allow.
 
-    A cluster in which labelled rows are at least half as common as in all the data belongs to the class most of them
-    name.
+    A cluster with at least MIN_LABEL_DENSITY times the usual density of labels belongs to the class of most of them.
     """
     if n_known == 0:
         return np.full(len(labels), UNLABELLED)
@@ -154,7 +151,6 @@ def _known_where_labels_are_dense(Z: np.ndarray, labels: np.ndarray, n_known: in
     n_components = n_known + n_new
     n_clusters = min(max(int(is_labelled.sum()) // LABELS_PER_CLUSTER, n_components), 4 * n_components)
     clusters = cluster(Z, np.arange(len(Z)), n_clusters, seed)
-    counts = np.zeros((clusters.max() + 1, n_known))
-    np.add.at(counts, (clusters[is_labelled], labels[is_labelled]), 1)
+    counts = labels_by_group(clusters, labels, n_known)
     density = counts.sum(axis=1) / np.maximum(np.bincount(clusters), 1)
-    return np.where(density >= is_labelled.mean() / 2, counts.argmax(axis=1), UNLABELLED)[clusters]
+    return np.where(density >= MIN_LABEL_DENSITY * is_labelled.mean(), counts.argmax(axis=1), UNLABELLED)[clusters]

@@ -1,4 +1,4 @@
-"""How fragments of new rows join into classes, and classes into coarser groups: one tree, which can be cut anywhere."""
+"""The class tree: how fragments of new rows join into classes, and classes into coarser groups."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NO_EDGE = 1e-9  # what the nearest pair counts where no edge joins any
+NO_EDGE = 1e-9  # the affinity of the nearest pair if no edge joins any
 
 
 class ClassTree(NamedTuple):
@@ -15,18 +15,18 @@ class ClassTree(NamedTuple):
 
     sizes: np.ndarray  # rows of each fragment
     children: np.ndarray  # (joins, 2)
-    affinity: np.ndarray  # of each pair: its edges over those that chance would give it
+    affinity: np.ndarray  # of each pair: its edges relative to those by chance
 
     @property
     def n_fragments(self) -> int:
         return len(self.sizes)
 
     def cut(self, n_groups: int) -> np.ndarray:
-        """The group of each fragment when there are so many groups, the largest first."""
+        """The group of each fragment if there are `n_groups` groups, the largest first."""
         if not 0 <= n_groups <= self.n_fragments or (n_groups == 0) != (self.n_fragments == 0):
             raise ValueError(
                 f"The class tree can be cut into 1 to {self.n_fragments} groups; got {n_groups}. "
-                f"For finer ones fit again with n_new = {n_groups}."
+                f"For more groups fit again with n_new = {n_groups}."
             )
         members = {i: [i] for i in range(self.n_fragments)}
         for i, (a, b) in enumerate(self.children[: self.n_fragments - n_groups].tolist()):
@@ -38,8 +38,8 @@ class ClassTree(NamedTuple):
         return found
 
     def among(self, fragments: np.ndarray) -> "ClassTree":
-        """The tree of some of the fragments: its joins of the others are left out."""
-        node = {int(fragment): i for i, fragment in enumerate(fragments)}  # what is left of each node, if anything is
+        """The tree of some of the fragments, without the joins of the others."""
+        node = {int(fragment): i for i, fragment in enumerate(fragments)}  # the new number of each node that remains
         joins = []
         for i, (a, b) in enumerate(self.children.tolist()):
             if a in node and b in node:
@@ -54,13 +54,13 @@ class ClassTree(NamedTuple):
 def grow_tree(links: np.ndarray, sizes: np.ndarray, group: np.ndarray, centres: np.ndarray | None = None) -> ClassTree:
     """The tree of fragments with these sums of edge weights between them; those of one group join first.
 
-    Two join whose edges exceed chance most: links · total / (degree · degree), the pair that would be worst to part at
-    any resolution (Bonald et al. 2018). Where no edge is left, it is the two whose centres are nearest (Ward).
+    The pair with the largest links · total / (degree · degree) joins, the ratio of its edges to those by chance (Bonald
+    et al. 2018). If no edge is left, the pair with the nearest centres joins (Ward).
     """
     links = links.astype(float).copy()
     centres = np.zeros((len(sizes), 1)) if centres is None else centres.astype(float)
     counts = sizes.astype(float)
-    np.fill_diagonal(links, 0.0)  # what a fragment holds within itself does not say whom it joins
+    np.fill_diagonal(links, 0.0)  # edges within a fragment do not count
     node, group = np.arange(len(sizes)), group.copy()
     degree = np.maximum(links.sum(axis=1), 1e-12)
     total = degree.sum()
@@ -84,7 +84,7 @@ def grow_tree(links: np.ndarray, sizes: np.ndarray, group: np.ndarray, centres: 
 
 
 def _closest(affinity: np.ndarray, group: np.ndarray) -> tuple[int, int]:
-    """The pair to join next: within a group as long as one has two fragments."""
+    """The pair to join next: within a group, while any group has two fragments."""
     together = group[:, None] == group
     np.fill_diagonal(together, False)
     allowed = together if together.any() else ~np.eye(len(group), dtype=bool)
@@ -93,7 +93,7 @@ def _closest(affinity: np.ndarray, group: np.ndarray) -> tuple[int, int]:
 
 
 def nearness(centres: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Less than the weight of any edge, and the more the nearer two groups are, by what Ward's method adds."""
+    """Less than the weight of any edge, and larger for nearer groups (Ward's increase of variance)."""
     apart = np.square(centres[:, None] - centres).sum(axis=2)
     added = apart * counts * counts[:, None] / np.maximum(counts + counts[:, None], 1e-12)
     return NO_EDGE / (1 + added / max(float(np.mean(added)), 1e-300))

@@ -1,85 +1,26 @@
-"""What an audit says: one frozen record that JSON keeps, and its plain words, the answer first."""
+"""The result of an audit: one frozen record for JSON, and its sentences, the answer first."""
 
 import math
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-import numpy as np
-
-from newfound._internal.words import and_list, count, percent
-from newfound.discovery.discover import Discovery
-from newfound.labels import UNLABELLED
-
-# ---- Whether labels are missing beyond chance from the rows that are called new ----
-
-P_YES = 0.01  # for the verdict yes, as few labels must be less probable than this
-P_PERHAPS = 0.05  # the same for the verdict perhaps
+from newfound._internal.words import and_list, count, if_few_labels, percent
 
 Answer = Literal["yes", "perhaps", "none seen"]
 
-
-class Verdict(NamedTuple):
-    """The answer, and what it rests on."""
-
-    answer: Answer
-    p_value: float  # probability of so few labels among the rows called new, were they of known classes
-    n_rows_new: int  # rows in new classes
-
-
-def judge(found: Discovery, labels: np.ndarray, n_known: int) -> Verdict:
-    """From what was discovered to one of three answers.
-
-    "yes" needs a new class and a p-value that chance hardly gives; either of them alone, or a p-value that is only
-    small, is "perhaps".
-    """
-    p_value = missing_label_p_value(found, labels, n_known)
-    n_rows_new = int((found.labels >= n_known).sum())
-    if found.n_new and p_value < P_YES:
-        return Verdict("yes", p_value, n_rows_new)
-    is_perhaps = found.n_new > 0 or p_value < P_PERHAPS
-    return Verdict("perhaps" if is_perhaps else "none seen", p_value, n_rows_new)
-
-
-def missing_label_p_value(found: Discovery, labels: np.ndarray, n_known: int) -> float:
-    """The probability of as few labels as there are among the rows with P(new) > ½, were they of known classes.
-
-    Each of them would carry a label with the label frequency of its class. Labelled rows are judged out of fold: a
-    row's own label does not keep it from being called new.
-    """
-    from scipy.stats import binom
-
-    probabilities = known_class_probabilities(found, n_known)
-    is_labelled, is_new = labels != UNLABELLED, found.p_new > 0.5
-    if not is_new.any():
-        return 1.0
-    counts = np.bincount(labels[is_labelled], minlength=n_known)
-    frequencies = counts / np.maximum(probabilities.sum(axis=0), np.maximum(counts, 1))
-    likeness = probabilities[is_new].sum(axis=0) + 1e-9
-    expected = float(likeness @ frequencies / likeness.sum())
-    return float(binom.cdf((is_labelled & is_new).sum(), is_new.sum(), expected))
-
-
-def known_class_probabilities(found: Discovery, n_known: int) -> np.ndarray:
-    """P(y | x) of the known classes; with P(new) they sum to 1, whether or not a new class was found."""
-    known = found.targets[:, :n_known].astype(float)
-    shares = known / np.maximum(known.sum(axis=1, keepdims=True), 1e-12)
-    return shares * (1 - found.p_new)[:, None]
-
-
-MARGIN = 0.02  # of F1: less is no win
-FEW_LABELS_OF_A_CLASS = 30  # a share of fewer is said to rest on few
+MIN_WIN = 0.02  # of F1, from which on a baseline is called better
 CANNOT_SEE = "A class that looks like a known one cannot be seen this way."
 
 
 @dataclass(frozen=True)
 class HiddenClass:
-    """What became of a known class whose every label was hidden."""
+    """The result for a known class with all of its labels hidden."""
 
     name: str
     n_labels: int  # all shares below are of these
     found_share: float  # called new
-    called: str | None  # the known class that most of the others were called
+    called: str | None  # the known class that most of the other labels were called
     called_share: float
     f1: float  # of the class with the new class that matches it best, on labelled rows
     auroc: float  # of P(new): rows of this class against rows of the other known classes, judged out of fold
@@ -87,36 +28,36 @@ class HiddenClass:
 
     @property
     def is_found(self) -> bool:
-        """Whether one new class is, by and large, this class."""
+        """Whether the best new class has an F1 of at least ½."""
         return self.f1 >= 0.5
 
 
 @dataclass(frozen=True)
 class BaselineScore:
-    """How another method fared with the same classes hidden, in the same rows and features."""
+    """The result of another method with the same classes hidden, in the same rows and features."""
 
     title: str  # "k-means from the class means"
-    f1: float  # as newfound's: mean over the hidden classes
-    n_classes: int  # that it made, mean over the rounds; it is told the number that newfound found, unless it finds one
-    known_accuracy: float | None  # on labels of known classes that it did not see; None where there are too few
+    f1: float  # mean over the hidden classes, as for newfound
+    n_classes: int  # mean over the rounds; methods that need a number get that of newfound
+    known_accuracy: float | None  # on held-out labels of known classes; None if there are too few
 
 
 @dataclass(frozen=True)
 class Audit:
-    """Whether there are classes that nobody labelled; `print` says it in sentences."""
+    """Whether there are classes without any label; `print` shows it in sentences."""
 
     verdict: Answer
-    p_value: float  # probability of so few labels among the rows called new, were they of known classes
+    p_value: float  # probability of at most this many labels among the rows called new if they were of known classes
     n_new: int
     n_new_range: tuple[int, int]
     n_rows_new: int  # rows in new classes
     n_rows: int
     n_labels: int
     hidden: tuple[HiddenClass, ...]  # each known class hidden in turn
-    control: Answer | None  # the verdict with the labels handed out to random rows; None where that was not tried
+    control: Answer | None  # the verdict with the labels on random rows; None if that was not tried
     n_rows_hidden: int  # rows of the sample in which classes were hidden
     notes: tuple[str, ...] = ()
-    baselines: tuple[BaselineScore, ...] = ()  # what one would use instead
+    baselines: tuple[BaselineScore, ...] = ()  # simpler methods
 
     @property
     def share_new(self) -> float:
@@ -125,7 +66,7 @@ class Audit:
 
     @property
     def f1(self) -> float:
-        """Of a hidden class with the new class that matches it best, mean over the hidden classes; NaN without any."""
+        """F1 of a hidden class with the best new class, mean over the hidden classes; NaN without any."""
         return sum(hidden.f1 for hidden in self.hidden) / len(self.hidden) if self.hidden else math.nan
 
     @property
@@ -157,25 +98,25 @@ class Audit:
 
 
 def sentences(audit: Audit) -> list[str]:
-    """The whole of it, a line each."""
+    """The whole result, one line each."""
     return [headline(audit), *trust(audit), *baseline_sentences(audit), *audit.notes]
 
 
 def headline(audit: Audit) -> str:
-    """The answer, with what it rests on."""
+    """The answer with its p-value."""
     p = f"p = {in_words(audit.p_value)}"
     if audit.verdict == "yes":
         return f"Probably yes: {_what(audit)}. Labels are missing there beyond chance ({p})."
     if audit.verdict == "none seen":
-        return f"None seen: the labels are where they should be if every class had some. {CANNOT_SEE}"
+        return f"None seen: the labels are distributed as expected if every class has some. {CANNOT_SEE}"
     if audit.n_new:
-        return f"Perhaps: {_what(audit)}. But so few labels there may be chance ({p})."
-    return f"Perhaps: no group of rows is a class of its own, but labels are scarce somewhere ({p})."
+        return f"Perhaps: {_what(audit)}. But labels may be missing there by chance ({p})."
+    return f"Perhaps: no group of rows is a class of its own, but some rows have fewer labels than expected ({p})."
 
 
 def trust(audit: Audit) -> list[str]:
-    """How far to trust the answer: what became of known classes that were hidden."""
-    control = [] if audit.control is None else [f"With labels handed out at random it says: {audit.control}."]
+    """How far to trust the answer: the results with known classes hidden, and with random labels."""
+    control = [] if audit.control is None else [f"With random labels the answer is: {audit.control}."]
     if not audit.hidden:
         return control
     start = f"How far to trust this: {count(len(audit.hidden), 'known class was', 'known classes were')} hidden in turn"
@@ -185,13 +126,12 @@ def trust(audit: Audit) -> list[str]:
 
 
 def hidden_sentence(hidden: HiddenClass) -> str:
-    """\"login: 40% found again, the rest was called password (rests on 12 labels only).\"."""
-    few = f" (rests on {count(hidden.n_labels, 'label')} only)" if hidden.n_labels < FEW_LABELS_OF_A_CLASS else ""
-    return f"{hidden.name}: {percent(hidden.found_share)} found again{rest(hidden)}{few}."
+    """\"login: 40% found again, the rest was called password (from 12 labels only).\"."""
+    return f"{hidden.name}: {percent(hidden.found_share)} found again{rest(hidden)}{if_few_labels(hidden.n_labels)}."
 
 
 def rest(hidden: HiddenClass) -> str:
-    """What became of the rows that were not called new."""
+    """The class that the other rows were called."""
     if hidden.called is None:
         return ""
     if hidden.called_share + hidden.found_share > 0.99:
@@ -200,19 +140,19 @@ def rest(hidden: HiddenClass) -> str:
 
 
 def baseline_sentences(audit: Audit) -> list[str]:
-    """Whether a baseline finds hidden classes better than newfound does; nothing where none was tried."""
+    """Whether a baseline finds hidden classes better than newfound; nothing if none was tried."""
     if not audit.baselines or not audit.hidden:
         return []
     over = f"mean over {count(len(audit.hidden), 'hidden class', 'hidden classes')}"
-    better = sorted((one for one in audit.baselines if one.f1 > audit.f1 + MARGIN), key=lambda one: -one.f1)
+    better = sorted((one for one in audit.baselines if one.f1 > audit.f1 + MIN_WIN), key=lambda one: -one.f1)
     if not better:
         best = max(audit.baselines, key=lambda one: one.f1)
         beside = f"newfound's F1 is {audit.f1:.2f}, that of {best.title} {best.f1:.2f} ({over})"
         return [f"No baseline finds hidden classes better: {beside}."]
     names = and_list(f"{one.title} (F1 {one.f1:.2f})" for one in better)
     finds, it = ("finds", "it") if len(better) == 1 else ("find", "them")
-    said = f"{names[0].upper()}{names[1:]} {finds} hidden classes better than newfound (F1 {audit.f1:.2f}; {over})."
-    return [f"{said} Compare with {it} before you rely on this."]
+    sentence = f"{names[0].upper()}{names[1:]} {finds} hidden classes better than newfound (F1 {audit.f1:.2f}; {over})."
+    return [f"{sentence} Compare with {it} before you rely on this."]
 
 
 def in_words(p_value: float) -> str:
@@ -221,9 +161,9 @@ def in_words(p_value: float) -> str:
 
 
 def _what(audit: Audit) -> str:
-    """\"about 2 kinds of rows (1–3) that nobody labelled, 412 rows (34%)\"."""
+    """\"about 2 kinds of rows (1–3) without labels, 412 rows (34%)\"."""
     low, high = audit.n_new_range
     could_be = f" ({low}–{high})" if low < high else ""
     rows = f"{count(audit.n_rows_new, 'row')} ({percent(audit.share_new)})"
     about = "about " if audit.n_new > 1 or could_be else ""
-    return f"{about}{count(audit.n_new, 'kind')} of rows{could_be} that nobody labelled, {rows}"
+    return f"{about}{count(audit.n_new, 'kind')} of rows{could_be} without labels, {rows}"

@@ -1,4 +1,4 @@
-"""What one would use instead of newfound, on the same rows with the same class hidden, by the same measures."""
+"""Simpler methods on the same rows with the same class hidden, by the same measures."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -7,31 +7,29 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.explain.audit_record import BaselineScore
-from newfound.labels import UNLABELLED, Labels
+from newfound.labels import UNLABELLED, Labels, has_enough_labels, labels_by_group
 
-# ---- What one would use instead of newfound, on the same rows with the same class hidden ----
-# Cheap, and each at its best. Every method puts each row in a known class (0 to n_known − 1) or in a group of its own
-# (from n_known on). Those that cannot find a number of classes are given the one that newfound found, but one new
-# class at least: that is the truth.
+# ---- The methods ----
+# Each puts every row in a known class (0 to n_known − 1) or in a new group (from n_known on). Methods that cannot find
+# the number of classes get the number that newfound found, and at least one new class, because there is one.
 
-MAX_DIMENSIONS = 20  # principal components that the methods see,
-MIXTURE_DIMENSIONS = 10  # and that a mixture has a full covariance of
-DENSE = 0.5  # a community is known where labels are so dense, relative to all the data
+MAX_DIMENSIONS = 20  # principal components that the methods use
+MIXTURE_DIMENSIONS = 10  # of these, for a full covariance
 SELF_TRAINING_ROUNDS = 5
 
 
 class Space(NamedTuple):
-    """The rows as the methods see them; neither part depends on labels."""
+    """The input of the methods; neither part depends on labels."""
 
-    points: np.ndarray  # principal components, of the features that newfound finds neighbours by
-    community: np.ndarray  # of newfound's own graph, at its usual resolution
+    points: np.ndarray  # principal components of the features in which newfound finds neighbours
+    community: np.ndarray  # of newfound's graph, at its usual resolution
 
 
 class Problem(NamedTuple):
-    """One round: which labels are seen, and how many classes there shall be."""
+    """One round: the labels, and the number of classes to find."""
 
     space: Space
-    codes: np.ndarray  # of labels, UNLABELLED where there is none or where it is hidden
+    codes: np.ndarray  # of labels; UNLABELLED if there is none or if it is hidden
     n_known: int
     n_new: int
     seed: int
@@ -42,7 +40,7 @@ class Problem(NamedTuple):
 
 
 def k_means(problem: Problem) -> np.ndarray:
-    """Begins at the class means; the other centres are drawn as k-means++ does, far from those there are."""
+    """Starts at the class means; the other centres are drawn as in k-means++."""
     from sklearn.cluster import KMeans
 
     start = starting_centres(problem)
@@ -50,7 +48,7 @@ def k_means(problem: Problem) -> np.ndarray:
 
 
 def gaussian_mixture(problem: Problem) -> np.ndarray:
-    """Begins at the centres of k-means."""
+    """Starts at the centres of k-means."""
     from sklearn.mixture import GaussianMixture
 
     points = problem.space.points[:, :MIXTURE_DIMENSIONS].astype(float)
@@ -64,23 +62,20 @@ def gaussian_mixture(problem: Problem) -> np.ndarray:
 
 
 def communities_alone(problem: Problem) -> np.ndarray:
-    """A community is of the class that most of its labels name, or a new one where labels are rare in it."""
+    """A community belongs to the class of most of its labels, or is a new class if it has few labels."""
     community, codes = problem.space.community, problem.codes
-    labelled = codes != UNLABELLED
-    counts = np.zeros((community.max() + 1, problem.n_known))
-    np.add.at(counts, (community[labelled], codes[labelled]), 1)
-    is_known = counts.sum(axis=1) >= DENSE * labelled.mean() * np.bincount(community)
+    counts, is_known = labels_by_group(community, codes, problem.n_known), has_enough_labels(community, codes)
     group = np.where(is_known, counts.argmax(axis=1), problem.n_known + np.cumsum(~is_known) - 1)
     return group[community]
 
 
 def self_training(problem: Problem) -> np.ndarray:
-    """Knows no class without a label: of a hidden one it finds nothing, but it may know the others best."""
+    """Finds no new class, but may be the most accurate for known ones."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.semi_supervised import SelfTrainingClassifier
 
     points, codes = problem.space.points, problem.codes
-    if problem.n_known < 2:  # a classifier of one class says nothing else
+    if problem.n_known < 2:  # a classifier of one class has no other answer
         return np.zeros(len(points), int)
     scaled = points / max(float(points.std()), 1e-12)
     classifier = SelfTrainingClassifier(LogisticRegression(max_iter=200), max_iter=SELF_TRAINING_ROUNDS)
@@ -97,7 +92,7 @@ METHODS: dict[str, Method] = {
 
 
 def starting_centres(problem: Problem) -> np.ndarray:
-    """The means of the known classes, then rows drawn with a probability that grows with the squared distance."""
+    """The means of the known classes, then rows drawn with a probability in proportion to the squared distance."""
     points, rng = problem.space.points, np.random.default_rng(problem.seed)
     centres = [points[problem.codes == code].mean(axis=0) for code in range(problem.n_known)]
     nearest = np.min([((points - centre) ** 2).sum(axis=1) for centre in centres], axis=0).astype(float)
@@ -108,24 +103,24 @@ def starting_centres(problem: Problem) -> np.ndarray:
     return np.array(centres)
 
 
-# ---- How the baselines fare where known classes are hidden, beside newfound, by the same measures ----
+# ---- Their scores with known classes hidden ----
 
-HELD_OUT = 5  # one in so many labels of known classes is not seen, and tells the accuracy
+HELD_OUT = 5  # one in 5 labels of known classes is held out to measure accuracy
 
 
 class BaselineRound(NamedTuple):
-    """How one method fared with one class hidden."""
+    """The result of one method with one class hidden."""
 
     f1: float
     n_classes: int
-    n_right: int  # of the labels of known classes that were held out,
+    n_right: int  # of the held-out labels of known classes
     n_held_out: int
 
 
 def score_round(
     problem: Problem, labels: Labels, code: int, others: np.ndarray, methods: Mapping[str, Method] = METHODS
 ) -> dict[str, BaselineRound]:
-    """Every method on one problem; `code` is the hidden class, `others` are the known ones, both among `labels`."""
+    """Every method on one problem; `code` is the hidden class and `others` are the known ones, as codes of `labels`."""
     seen = problem.codes.copy()
     held_out = _held_out(seen, problem.n_known)
     seen[held_out] = UNLABELLED
@@ -134,7 +129,7 @@ def score_round(
     scores = {}
     for title, method in methods.items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a method has not converged in the time it has
+            warnings.simplefilter("ignore")  # of methods that do not converge
             answer = method(problem)
         group = np.where(answer >= problem.n_known, answer - problem.n_known, UNLABELLED)
         right = int((np.append(others, UNLABELLED)[np.minimum(answer[held_out], len(others))] == truth).sum())
@@ -145,14 +140,14 @@ def score_round(
 
 
 def _held_out(codes: np.ndarray, n_known: int) -> np.ndarray:
-    """Positions of one label in five of every class; a class of fewer keeps all."""
+    """Row numbers of one label in five of every class; a class with fewer keeps all."""
     rng = np.random.default_rng(0)
     of_classes = [rng.permutation(np.flatnonzero(codes == code)) for code in range(n_known)]
     return np.concatenate([rows[: len(rows) // HELD_OUT] for rows in of_classes])
 
 
 def best_f1(group: np.ndarray, own: np.ndarray, is_labelled: np.ndarray) -> float:
-    """F1 score of a hidden class with the new group that matches it best, on labelled rows."""
+    """F1 score of a hidden class with the best new group, on labelled rows."""
     scores = (
         2 * np.sum(own & (group == k)) / (own.sum() + np.sum(is_labelled & (group == k)))
         for k in range(int(group.max(initial=UNLABELLED)) + 1)
@@ -161,16 +156,18 @@ def best_f1(group: np.ndarray, own: np.ndarray, is_labelled: np.ndarray) -> floa
 
 
 def summarise(rounds: Sequence[dict[str, BaselineRound]]) -> tuple[BaselineScore, ...]:
-    """Each method's mean over the hidden classes."""
+    """The mean of each method over the hidden classes."""
     rounds = [scores for scores in rounds if scores]
-    return tuple(_mean(title, [scores[title] for scores in rounds]) for title in rounds[0]) if rounds else ()
-
-
-def _mean(title: str, rounds: Sequence[BaselineRound]) -> BaselineScore:
-    n_held_out = sum(one.n_held_out for one in rounds)
-    return BaselineScore(
-        title=title,
-        f1=float(np.mean([one.f1 for one in rounds])),
-        n_classes=round(float(np.mean([one.n_classes for one in rounds]))),
-        known_accuracy=sum(one.n_right for one in rounds) / n_held_out if n_held_out else None,
-    )
+    means = []
+    for title in rounds[0] if rounds else ():
+        of_rounds = [scores[title] for scores in rounds]
+        n_held_out = sum(one.n_held_out for one in of_rounds)
+        means.append(
+            BaselineScore(
+                title=title,
+                f1=float(np.mean([one.f1 for one in of_rounds])),
+                n_classes=round(float(np.mean([one.n_classes for one in of_rounds]))),
+                known_accuracy=sum(one.n_right for one in of_rounds) / n_held_out if n_held_out else None,
+            )
+        )
+    return tuple(means)

@@ -8,30 +8,38 @@ import numpy as np
 
 from newfound._internal.words import percent
 from newfound.explain.columns import SourceColumn, weighted_median
-from newfound.explain.wording import Difference, category_text, decimals_for, number_text, plain_name
+from newfound.explain.wording import Difference, category_text, number_text, plain_name
 
-# ---- How far classes lie apart in a column, by ranks: neither units nor outliers matter ----
+# ---- How far classes are apart in a column, by ranks: units and outliers do not matter ----
 
 
 class Gap(NamedTuple):
-    """How far the rows of a class lie from other rows, in each of the columns.
+    """How far the rows of a class are from other rows, in each column.
 
-    For numbers Somers' D = P(more) − P(less) of a row of the class against one of the others, which is the difference
-    of shares where there are two values; for categories the largest excess of a category's share.
+    Numbers: Somers' D = P(more) − P(less) of a row of the class against another row; for two values this is the
+    difference of shares. Categories: the largest excess of a category's share.
     """
 
     size: np.ndarray  # −1..1; not negative for categories
-    limit: float  # what chance alone would hardly exceed in any of the columns
+    limit: float  # Somers' D that random rows exceed in any of the columns in 5 % of tables (Mann-Whitney)
 
 
 def gaps(columns: Sequence[SourceColumn], own: np.ndarray, others: np.ndarray) -> Gap:
-    """Of the rows `own` against the rows `others`, both as flags."""
-    sizes = [_categories(c, own, others) if c.is_categorical else somers_d(c, own, others) for c in columns]
-    return Gap(np.array(sizes, float), chance_limit(int(own.sum()), int(others.sum()), len(columns)))
+    """The rows `own` against the rows `others`, both as flags."""
+    from scipy.stats import norm
+
+    sizes = [
+        (shares(c, own) - shares(c, others)).max() if c.is_categorical else somers_d(c, own, others) for c in columns
+    ]
+    n_own, n_others = int(own.sum()), int(others.sum())
+    if n_own == 0 or n_others == 0:
+        return Gap(np.array(sizes, float), 1.0)
+    deviation = ((n_own + n_others + 1) / (3 * n_own * n_others)) ** 0.5
+    return Gap(np.array(sizes, float), float(norm.isf(0.025 / max(len(columns), 1)) * deviation))
 
 
 def somers_d(column: SourceColumn, own: np.ndarray, others: np.ndarray) -> float:
-    """P(more) − P(less), of weighted rows."""
+    """P(more) − P(less) of weighted rows."""
     order = np.argsort(column.values[others], kind="stable")
     values, passed = column.values[others][order], np.append(0.0, np.cumsum(column.weights[others][order]))
     if len(values) == 0 or not own.any():
@@ -42,10 +50,6 @@ def somers_d(column: SourceColumn, own: np.ndarray, others: np.ndarray) -> float
     return float(np.average(difference, weights=column.weights[own]))
 
 
-def _categories(column: SourceColumn, own: np.ndarray, others: np.ndarray) -> float:
-    return float((shares(column, own) - shares(column, others)).max())
-
-
 def shares(column: SourceColumn, rows: np.ndarray) -> np.ndarray:
     """The share of each category among some rows."""
     codes, weights = column.values[rows], column.weights[rows]
@@ -54,20 +58,10 @@ def shares(column: SourceColumn, rows: np.ndarray) -> np.ndarray:
     return total / max(float(weights.sum()), 1e-12)
 
 
-def chance_limit(n_own: int, n_others: int, n_columns: int) -> float:
-    """Somers' D that one column in twenty tables like this would exceed, were the class random rows (Mann-Whitney)."""
-    from scipy.stats import norm
-
-    if n_own == 0 or n_others == 0:
-        return 1.0
-    deviation = ((n_own + n_others + 1) / (3 * n_own * n_others)) ** 0.5
-    return float(norm.isf(0.025 / max(n_columns, 1)) * deviation)
-
-
 MIN_EFFECT = 0.25
 MAX_DIFFERENCES = 6
-ALMOST_ALL = 0.9  # of a class's rows with a category, to say that they have it
-CLEAR = 0.5  # Somers' D from which on the nearest class is the better comparison
+MIN_SHARE_OF_CATEGORY = 0.9  # with at least this share of its rows, a class has the category
+CLEAR_EFFECT = 0.5  # Somers' D to the nearest class from which on the sentence compares with it
 
 
 class Sides(NamedTuple):
@@ -75,12 +69,12 @@ class Sides(NamedTuple):
 
     own: np.ndarray
     others: np.ndarray
-    nearest: np.ndarray | None  # rows of the nearest known class,
+    nearest: np.ndarray | None  # rows of the nearest known class
     nearest_name: str = ""
 
 
 class Found(NamedTuple):
-    """A difference, the column it is of, and how it reads within a sentence, where commas stand between parts."""
+    """A difference with its column, and as a part of a sentence."""
 
     difference: Difference
     column: SourceColumn
@@ -88,7 +82,7 @@ class Found(NamedTuple):
 
 
 def find_differences(columns: Sequence[SourceColumn], sides: Sides) -> list[Found]:
-    """The largest first; none that chance could make."""
+    """The differences larger than chance, the largest first."""
     if not columns:
         return []
     to_all = gaps(columns, sides.own, sides.others)
@@ -96,15 +90,13 @@ def find_differences(columns: Sequence[SourceColumn], sides: Sides) -> list[Foun
     effect = (np.abs(to_all.size) + np.abs(to_nearest.size)) / 2
     is_real = (np.abs(to_all.size) > to_all.limit) | (np.abs(to_nearest.size) > to_nearest.limit)
     order = [i for i in np.argsort(-effect, kind="stable") if is_real[i] and effect[i] >= MIN_EFFECT]
-    found = (_found(columns[i], sides, float(effect[i]), abs(to_nearest.size[i]) >= CLEAR) for i in order)
+    found = (
+        _of_categories(columns[i], sides, round(float(effect[i]), 4))
+        if columns[i].is_categorical
+        else _of_numbers(columns[i], sides, round(float(effect[i]), 4), abs(to_nearest.size[i]) >= CLEAR_EFFECT)
+        for i in order
+    )
     return list(islice((one for one in found if one is not None), MAX_DIFFERENCES))
-
-
-def _found(column: SourceColumn, sides: Sides, effect: float, is_from_nearest: bool) -> Found | None:
-    effect = round(effect, 4)
-    if column.is_categorical:
-        return _of_categories(column, sides, effect)
-    return _of_numbers(column, sides, effect, is_from_nearest)
 
 
 def _of_categories(column: SourceColumn, sides: Sides, effect: float) -> Found:
@@ -116,15 +108,15 @@ def _of_categories(column: SourceColumn, sides: Sides, effect: float) -> Found:
     text = f"{short} ({percent(own[top])}, elsewhere {percent(others[top])})"
     near = None if sides.nearest is None else words[int(shares(column, sides.nearest).argmax())]
     difference = Difference(column.name, text, effect, words[top], words[int(others.argmax())], near)
-    return Found(difference, column, short if own[top] >= ALMOST_ALL else text)
+    return Found(difference, column, short if own[top] >= MIN_SHARE_OF_CATEGORY else text)
 
 
 def _of_numbers(column: SourceColumn, sides: Sides, effect: float, is_from_nearest: bool) -> Found | None:
-    """“bill_length_mm 48.8, 9.9 more than Adelie”, or “…, elsewhere 44.5”; None where both would read the same."""
-    digits = decimals_for(column)
+    """“bill_length_mm 48.8, 9.9 more than Adelie”, or “…, elsewhere 44.5”; None if both show the same."""
+    digits = column.decimals
     own, others = _median(column, sides.own), _median(column, sides.others)
     near = None if sides.nearest is None else _median(column, sides.nearest)
-    gap = 0.0 if near is None else round(own, digits) - round(near, digits)  # of what is shown
+    gap = 0.0 if near is None else round(own, digits) - round(near, digits)  # of the numbers as shown
     if is_from_nearest and gap:
         than = f"{'more' if gap > 0 else 'less'} than {plain_name(sides.nearest_name)}"
         compared = f"{number_text(abs(gap), digits)} {than}"
@@ -139,5 +131,5 @@ def _of_numbers(column: SourceColumn, sides: Sides, effect: float, is_from_neare
 
 
 def _median(column: SourceColumn, rows: np.ndarray) -> float:
-    """To six digits: rows are held in single precision."""
+    """The weighted median to six digits, because rows are in single precision."""
     return float(f"{weighted_median(column.values[rows], column.weights[rows]):.6g}")

@@ -1,4 +1,4 @@
-"""A short rule for a class: the best path of a small decision tree, measured on rows that the tree was not grown on."""
+"""A short rule for a class: the best path of a small decision tree, scored on rows held out of growing it."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -8,21 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from newfound.explain.columns import SourceColumn
-from newfound.explain.wording import MOST_DECIMALS, Rule, category_text, number_text, plain_name
+from newfound.explain.wording import MAX_DECIMALS, Rule, category_text, number_text, plain_name
 from newfound.tables.dataset import MISSING_CATEGORY
 
-# ---- The conditions of a rule: bounds of a number, or what a category is and is not ----
-# Merged, rounded and put in words.
+# ---- The conditions of a rule: bounds of a number, or the allowed categories; merged, rounded and in words ----
 
-EXTRA_DECIMALS = 4  # that a bound may have beyond one digit of its column's spread
-COST_OF_ROUNDING = 0.0025  # of what a rule is worth
+EXTRA_DECIMALS = 4  # of a bound, beyond one digit of its column's spread
+COST_OF_ROUNDING = 0.0025  # loss of a rule's score that is accepted for a shorter bound
 
 
 class Bound(NamedTuple):
-    """Of a number."""
+    """A bound of a number."""
 
     value: float
-    decimals: int = MOST_DECIMALS
+    decimals: int = MAX_DECIMALS
 
     @property
     def text(self) -> str:
@@ -34,7 +33,7 @@ UNBOUNDED = Bound(-math.inf), Bound(math.inf)
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """What a rule asks of one column."""
+    """The condition of a rule on one column."""
 
     column: SourceColumn
     above: Bound = UNBOUNDED[0]
@@ -58,7 +57,7 @@ class Condition:
         return (values > above) & (values <= up_to)
 
     def merged(self, other: "Condition") -> "Condition":
-        """Both of them, of the same column."""
+        """Both conditions on the same column as one."""
         both = tuple(code for code in self.allowed if code in other.allowed)
         return Condition(self.column, max(self.above, other.above), min(self.up_to, other.up_to), both)
 
@@ -71,27 +70,22 @@ class Condition:
         """“bill_length_mm > 43.3”, “2.5 < petal length ≤ 4.8”, “island = Dream”, “island is not Biscoe or Dream”."""
         name = plain_name(self.column.name)
         if self.column.is_categorical:
-            return f"{name} {self._categories()}"
+            is_one = len(self.allowed) == 1
+            names = [self.column.categories[code] for code in (self.allowed if is_one else self.excluded)]
+            if names == [MISSING_CATEGORY]:
+                return f"{name} is missing" if is_one else f"{name} is not missing"
+            words = " or ".join(map(category_text, names))
+            return f"{name} = {words}" if is_one else f"{name} is not {words}"
         if not self.has_lower:
             return f"{name} ≤ {self.up_to.text}"
         return f"{self.above.text} < {name} ≤ {self.up_to.text}" if self.has_upper else f"{name} > {self.above.text}"
 
-    def _categories(self) -> str:
-        is_one = len(self.allowed) == 1
-        codes = list(self.allowed) if is_one else self.excluded
-        names = [self.column.categories[code] for code in codes]
-        if names == [MISSING_CATEGORY]:
-            return "is missing" if is_one else "is not missing"
-        words = " or ".join(map(category_text, names))
-        return f"= {words}" if is_one else f"is not {words}"
 
-
-Worth = Callable[[list[Condition]], float]  # of a rule, larger is better
-Put = Callable[[Condition, Bound], Condition]
+Score = Callable[[list[Condition]], float]  # of a rule, larger is better
 
 
 def merge(conditions: Sequence[Condition]) -> list[Condition]:
-    """One condition for each column, in the order in which columns are first met."""
+    """One condition for each column, in the order in which columns first occur."""
     merged: dict[str, Condition] = {}
     for condition in conditions:
         name = condition.column.name
@@ -100,53 +94,41 @@ def merge(conditions: Sequence[Condition]) -> list[Condition]:
 
 
 def all_hold(conditions: Sequence[Condition], n_rows: int) -> np.ndarray:
-    """Flags of the rows for which every condition holds."""
+    """For each row, whether every condition holds."""
     flags = np.ones(n_rows, bool)
     for condition in conditions:
         flags &= condition.holds()
     return flags
 
 
-def simplify(conditions: list[Condition], worth: Worth) -> list[Condition]:
-    """Without what adds nothing, and with bounds as short as they can be at no cost."""
-    conditions = _without_idle(conditions, worth)
-    for i in range(len(conditions)):
-        for bound, put in ((conditions[i].above, _with_lower), (conditions[i].up_to, _with_upper)):
-            if math.isfinite(bound.value):
-                conditions = _rounded(conditions, i, bound, put, worth)
-    return conditions
-
-
-def _with_lower(condition: Condition, bound: Bound) -> Condition:
-    return replace(condition, above=bound)
-
-
-def _with_upper(condition: Condition, bound: Bound) -> Condition:
-    return replace(condition, up_to=bound)
-
-
-def _without_idle(conditions: list[Condition], worth: Worth) -> list[Condition]:
+def simplify(conditions: list[Condition], score: Score) -> list[Condition]:
+    """The conditions without those that add nothing, and with bounds of as few decimals as the score allows."""
     for condition in conditions[::-1]:
         fewer = [other for other in conditions if other is not condition]
-        if fewer and worth(fewer) >= worth(conditions):
+        if fewer and score(fewer) >= score(conditions):
             conditions = fewer
+    for i in range(len(conditions)):
+        for side, bound in (("above", conditions[i].above), ("up_to", conditions[i].up_to)):
+            if math.isfinite(bound.value):
+                conditions = _rounded(conditions, i, side, bound.value, score)
     return conditions
 
 
-def _rounded(conditions: list[Condition], i: int, bound: Bound, put: Put, worth: Worth) -> list[Condition]:
-    """The conditions with one bound rounded to the fewest decimals that leave the rule what it is worth."""
-    least = worth(conditions) - COST_OF_ROUNDING
-    for shorter in _shorter(bound.value, conditions[i].column.spread):
-        changed = [*conditions[:i], put(conditions[i], shorter), *conditions[i + 1 :]]
-        if worth(changed) >= least:
+def _rounded(conditions: list[Condition], i: int, side: str, value: float, score: Score) -> list[Condition]:
+    """The conditions with one bound rounded to the fewest decimals that cost at most COST_OF_ROUNDING."""
+    least = score(conditions) - COST_OF_ROUNDING
+    for shorter in _shorter(value, conditions[i].column.spread):
+        rounded = replace(conditions[i], **{side: shorter})  # type: ignore[arg-type]
+        changed = [*conditions[:i], rounded, *conditions[i + 1 :]]
+        if score(changed) >= least:
             return changed
     return conditions
 
 
 def _shorter(value: float, spread: float) -> Iterator[Bound]:
-    """Rounded and cut off, to one digit of the spread and then to more.
+    """The value rounded and truncated, to one digit of the spread and then to more.
 
-    A bound lies halfway between two values; cut off at as many decimals as these have, it parts them as well.
+    A bound is halfway between two values; truncated to the decimals of these values, it still separates them.
     """
     first = -math.floor(math.log10(spread)) if spread > 0 else 0
     for decimals in range(first, first + EXTRA_DECIMALS + 1):
@@ -156,21 +138,21 @@ def _shorter(value: float, spread: float) -> Iterator[Bound]:
 
 
 MAX_DEPTH = 3
-MIN_ROWS = 15  # of the class and of the others; of fewer, a third would measure nothing
+MIN_ROWS = 15  # of the class and of the others; a third of them is held out to measure the rule
 MAX_GROWING_ROWS = 6_000
-PRICE_OF_CONDITION = 0.01  # of balanced accuracy: what another condition must gain
-MIN_FIDELITY = 0.65  # below, a rule says nothing
+PRICE_OF_CONDITION = 0.01  # balanced accuracy that another condition must gain
+MIN_FIDELITY = 0.65  # rules below this are not shown
 
 
 class Grown(NamedTuple):
-    """A rule and the conditions it consists of."""
+    """A rule with its conditions."""
 
     rule: Rule
     conditions: tuple[Condition, ...]
 
 
 class Split(NamedTuple):
-    """A yes-or-no question to a row: a column of the tree's features and the conditions of its two answers."""
+    """A yes-or-no question: a column of the tree's features, and the conditions that its two answers mean."""
 
     feature: np.ndarray
     no: Condition | None  # None for a number: its conditions depend on the threshold
@@ -179,7 +161,7 @@ class Split(NamedTuple):
 
 
 def grow_rule(columns: Sequence[SourceColumn], own: np.ndarray, weight: np.ndarray) -> Grown | None:
-    """A rule that tells the rows `own` from all others; None where rows are too few, or no rule does."""
+    """A rule that separates the rows `own` from all others; None if rows are too few or no rule is good enough."""
     if not columns or min(own.sum(), (~own).sum()) < MIN_ROWS:
         return None
     growing, held_out = _halves(own)
@@ -195,7 +177,7 @@ def grow_rule(columns: Sequence[SourceColumn], own: np.ndarray, weight: np.ndarr
 
 
 def _halves(own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the rows to grow on, and of a third of the class and of the others to measure on."""
+    """Row numbers to grow on, and to measure on: a third of the class and a third of the others."""
     rng = np.random.default_rng(0)
     parts = [rng.permutation(np.flatnonzero(rows)) for rows in (own, ~own)]
     held_out = np.concatenate([part[: len(part) // 3] for part in parts])
@@ -203,29 +185,30 @@ def _halves(own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return growing, held_out
 
 
-def _rates(taken: np.ndarray, own: np.ndarray, weight: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
-    """The shares of the class and of all other rows that a rule takes."""
-    taken, own, weight = taken[rows], own[rows], weight[rows]
-    return float(np.average(taken[own], weights=weight[own])), float(np.average(taken[~own], weights=weight[~own]))
+def _rates(matches: np.ndarray, own: np.ndarray, weight: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
+    """The shares of the class and of all other rows that match a rule."""
+    matches, own, weight = matches[rows], own[rows], weight[rows]
+    of_class = float(np.average(matches[own], weights=weight[own]))
+    return of_class, float(np.average(matches[~own], weights=weight[~own]))
 
 
 def _best_path(
     columns: Sequence[SourceColumn], own: np.ndarray, weight: np.ndarray, growing: np.ndarray
 ) -> list[Condition]:
-    """The path to a node of the tree, whether or not it ends there, with the best balanced accuracy for its length."""
+    """The path to any node of the tree with the best balanced accuracy for its length."""
 
-    def worth(conditions: list[Condition]) -> float:
+    def score(conditions: list[Condition]) -> float:
         recall, false_rate = _rates(all_hold(conditions, len(own)), own, weight, growing)
         return (1 + recall - false_rate) / 2 - PRICE_OF_CONDITION * len(conditions)
 
     paths = [merge(path) for path in _paths(columns, own, weight, growing)]
-    return simplify(max(paths, key=worth), worth) if paths else []
+    return simplify(max(paths, key=score), score) if paths else []
 
 
 def _paths(
     columns: Sequence[SourceColumn], own: np.ndarray, weight: np.ndarray, growing: np.ndarray
 ) -> Iterator[list[Condition]]:
-    """The conditions that lead to each node of a tree; it sees ranks, so that units do not matter."""
+    """The conditions that lead to each node of a tree. It is grown on ranks, so that units do not matter."""
     from sklearn.tree import DecisionTreeClassifier
 
     splits = [split for column in columns for split in _splits(column)]
@@ -261,7 +244,7 @@ def _splits(column: SourceColumn) -> list[Split]:
 
 
 def _answers(split: Split, threshold: float) -> tuple[Condition, Condition]:
-    """The conditions of the left and of the right branch; a bound lies halfway between two values."""
+    """The conditions of the left and of the right branch; a bound is halfway between two values."""
     if split.no is not None and split.yes is not None:
         return split.no, split.yes
     values = split.column.ranks[0]

@@ -1,4 +1,4 @@
-"""What is said of one class, as a record that JSON keeps; numbers and names as a person would write them."""
+"""The description of a class as a record for JSON; numbers and names as a person would write them."""
 
 import math
 import re
@@ -7,54 +7,46 @@ from html import escape
 from typing import Any
 
 from newfound._internal.words import percent
-from newfound.explain.columns import SourceColumn
 from newfound.tables.dataset import MISSING_CATEGORY
 
 # ---- Numbers and names as a person would write them ----
 
 MAX_NAME_LENGTH = 60
-MOST_DECIMALS = 5
-SEPARATED = 10_000  # thousands are separated from here on: 2009 is a year, 3750 a weight
+MAX_DECIMALS = 5
+THOUSANDS_FROM = 10_000  # smaller numbers have no comma: 2009 may be a year
 NOT_PLAIN = re.compile(r"[,;:<>=≤≥“”\"|&]|\b(and|or|is|not|than|more|less|with)\b|^[\W\d]*$", re.IGNORECASE)
-
-
-def decimals_for(column: SourceColumn) -> int:
-    """Two digits of what the column's spread can tell apart, and no more than its values have."""
-    if column.spread <= 0:
-        return min(column.decimals, MOST_DECIMALS)
-    return max(min(1 - math.floor(math.log10(column.spread)), column.decimals), 0)
 
 
 def number_text(value: float, decimals: int) -> str:
     """\"48.8\", \"2009\", \"−0.5\", \"12,500\", \"3.1e−09\"; 0 is never negative."""
-    if value != 0 and (abs(value) >= 1e9 or decimals > MOST_DECIMALS):
+    if value != 0 and (abs(value) >= 1e9 or decimals > MAX_DECIMALS):
         digits = min(max(decimals + math.floor(math.log10(abs(value))) + 1, 2), 9)
         return f"{value:.{3 if abs(value) >= 1e9 else digits}g}".replace("-", "−")
     rounded = round(value, decimals) + 0.0  # a negative zero becomes 0
-    mark = "," if abs(rounded) >= SEPARATED else ""
+    mark = "," if abs(rounded) >= THOUSANDS_FROM else ""
     return f"{rounded:{mark}.{decimals}f}".replace("-", "−")
 
 
 def plain_name(name: str) -> str:
-    """A name that reads as one within a sentence: in quotes where it would not."""
+    """A name for use within a sentence, in quotes if it contains words or signs that would be misread there."""
     text = short_name(name)
     return f"“{text}”" if NOT_PLAIN.search(text) else text
 
 
 def short_name(name: str) -> str:
-    """A name on one line, cut where it is too long; one that is empty is still seen."""
+    """A name on one line of at most MAX_NAME_LENGTH characters; "(no name)" if it is empty."""
     text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split()) or "(no name)"
     return text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…"
 
 
 def category_text(category: str) -> str:
-    """A category's name; "missing" for the one that stands for empty cells."""
+    """The name of a category; "missing" for empty cells."""
     if category == MISSING_CATEGORY:
         return "missing"
     return category if re.fullmatch(r"[+-]?\d+(\.\d+)?", category) else plain_name(category)
 
 
-# ---- The record of what is said of one class; plain values, so that JSON keeps it ----
+# ---- The description of one class, of plain values for JSON ----
 
 
 @dataclass(frozen=True)
@@ -71,25 +63,25 @@ class Difference:
 
 @dataclass(frozen=True)
 class Rule:
-    """A short rule from a small decision tree, and how far it holds."""
+    """A short rule from a small decision tree, and how well it fits."""
 
     text: str  # "bill_length_mm > 43.3 and island = Dream"
-    recall: float  # share of the class's rows that it takes
-    false_rate: float  # share of all other rows that it takes, too
+    recall: float  # share of the class's rows that match it
+    false_rate: float  # share of all other rows that match it
     fidelity: float  # balanced accuracy, on rows that the tree was not grown on
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a class is: one sentence, what it rests on, and hints for whoever decides about it."""
+    """What a class is: one sentence, the differences and the rule behind it, and hints for a decision."""
 
     name: str  # of the class
-    sentence: str  # "Rows with island Dream and bill_length_mm 48.8, 9.9 more than Adelie."; "" where nothing is told
-    nearest: str | None  # the known class it lies nearest to
+    sentence: str  # "Rows with island Dream and bill_length_mm 48.8, 9.9 more than Adelie."; may be ""
+    nearest: str | None  # the nearest known class
     differences: tuple[Difference, ...]
     rule: Rule | None
     hints: tuple[str, ...]  # "It could be two classes."; "31% of it borders on “login”."
-    suggested_name: str | None  # made from the rule, unique; only ever a suggestion
+    suggested_name: str | None  # made from the rule, unique
 
     def __str__(self) -> str:
         return "\n".join(lines(self))
@@ -105,7 +97,7 @@ class Description:
 
 
 class Descriptions(tuple[Description, ...]):
-    """What is said of each class; `print` shows it as text, a notebook as paragraphs."""
+    """The description of each class; `print` shows text, a notebook shows paragraphs."""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self))
@@ -117,10 +109,10 @@ class Descriptions(tuple[Description, ...]):
 def lines(description: Description) -> list[str]:
     """A description as text: the class and its sentence, then a line each for the rule, the hints and the name."""
     d = description
-    said = [f"{d.name}: {d.sentence or 'Nothing sets it apart in a few words.'}"]
-    said += [] if d.rule is None else [f"  Rule: {rule_in_words(d.rule)}."]
-    said += [f"  {hint}" for hint in d.hints]
-    return said if d.suggested_name is None else [*said, f"  A name could be “{d.suggested_name}”."]
+    text = [f"{d.name}: {d.sentence or 'Nothing sets it apart in a few words.'}"]
+    text += [] if d.rule is None else [f"  Rule: {rule_in_words(d.rule)}."]
+    text += [f"  {hint}" for hint in d.hints]
+    return text if d.suggested_name is None else [*text, f"  A name could be “{d.suggested_name}”."]
 
 
 def rule_in_words(rule: Rule) -> str:

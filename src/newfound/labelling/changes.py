@@ -7,6 +7,7 @@ import numpy as np
 
 from newfound._internal.words import and_list, count, if_few_labels, percent, short_list
 from newfound.fitted import Fitted
+from newfound.labels import contingency
 
 MIN_PART = 0.2  # share of a class: a smaller part in another class is rows that moved, not a split
 N_MOVES_SHOWN = 3
@@ -63,8 +64,7 @@ def compare(before: RowClasses, after: RowClasses) -> Changes:
     names = before.names | after.names
     old, rows = np.unique(before.ids, return_inverse=True)
     new, columns = np.unique(after.ids, return_inverse=True)
-    counts = np.zeros((len(old), len(new)), int)
-    np.add.at(counts, (rows, columns), 1)
+    counts = contingency(rows, columns, (len(old), len(new)))
     moved = [(names[a], names[b], int(counts[i, j])) for i, a in enumerate(old) for j, b in enumerate(new) if a != b]
     old_names, new_names = (np.array([names[i] for i in ids.tolist()]) for ids in (old, new))
     return Changes(

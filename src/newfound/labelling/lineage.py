@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from newfound.classes import Classes
-from newfound.discovery.groups import Evidence
+from newfound.discovery.record import Evidence
 from newfound.discovery.tree import ClassTree
 from newfound.fitted import Fitted
 
@@ -83,7 +83,7 @@ class ClassMapping:
     @property
     def evidence(self) -> Evidence | None:
         evidence = self.before.evidence
-        return None if evidence is None else Evidence(*(entry[self._of_tree] for entry in evidence))
+        return None if evidence is None else evidence.take(self._of_tree)
 
     @property
     def _of_tree(self) -> np.ndarray:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from newfound._internal.words import SHOW_WARNING_BELOW, count, percent
 from newfound.explain.audit_record import (
-    FEW_LABELS_OF_A_CLASS,
     Audit,
     baseline_sentences,
     headline,
@@ -176,7 +175,7 @@ def audit_block(audit: Audit) -> AuditBlock:
     lines = []
     for hidden in audit.hidden:
         called = f"{percent(hidden.called_share)} called {hidden.called}" if hidden.called is not None else ""
-        few = f"{count(hidden.n_labels, 'label')} only" if hidden.n_labels < FEW_LABELS_OF_A_CLASS else ""
+        few = f"{count(hidden.n_labels, 'label')} only" if hidden.n_labels < SHOW_WARNING_BELOW else ""
         line = Line(
             name=hidden.name,
             width=round(100 * hidden.found_share, 1),

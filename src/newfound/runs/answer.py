@@ -8,7 +8,6 @@ import numpy as np
 
 from newfound._internal.words import and_list, count, if_few_labels, percent
 from newfound.explain.audit_record import Audit
-from newfound.explain.describe import near_and_wide
 from newfound.runs.records import ClassSummary, Columns
 
 # ---- What a run says of the classes that were discovered: how many, how they were found, how sure it is of them ----
@@ -48,6 +47,8 @@ class Discovered:
 
 def summarise_discovery(model: Any, table: Columns) -> Discovered:
     """From a fitted model and the table of its rows (`discovered_columns`)."""
+    from newfound.explain.describe import near_and_wide
+
     fitted = model.fitted_
     discovered, predicted = table["discovered_class"], table["class"]
     closest, divisible = near_and_wide(fitted.tree, fitted.classes)

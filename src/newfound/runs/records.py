@@ -16,7 +16,6 @@ from newfound._internal.records import checked, parsed
 from newfound._internal.words import DataError, quoted_list
 from newfound.acts import ACTS, perform
 from newfound.classes import NO_CLASS, Classes
-from newfound.explain.describe import describe_classes, sample_of, tree_hints
 from newfound.explain.wording import Description, Descriptions
 from newfound.fitted import Fitted
 from newfound.labels import Labels
@@ -342,6 +341,8 @@ def from_json(text: str) -> list[ClassSummary]:
 
 def describe_rows(model: Any, X: np.ndarray, columns: Sequence[Column], table: Columns) -> Descriptions:
     """The classes that `model` has now, by the class that `table` says was discovered for each row of X."""
+    from newfound.explain.describe import describe_classes, sample_of, tree_hints
+
     sample = sample_of(model, X, columns, table["discovered_class"])
     hints = tree_hints(model.tree_, model.fitted_.classes, model.n_new_range_)
     names = table["discovered_class"][sample.rows]

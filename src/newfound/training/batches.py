@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import numpy as np
 
-from newfound.labels import UNLABELLED
+from newfound.labels import UNLABELLED, contingency
 from newfound.models.base import DeepGenerativeModel
 from newfound.models.objective import Expectation
 from newfound.preprocessing.columns import Scaling
@@ -161,8 +161,7 @@ def _held_out_groups(codes: np.ndarray, groups: np.ndarray, share: float, rng: n
     Every class keeps a label to learn from. Then groups without labels, until the share of the rows is reached.
     """
     names, group = np.unique(groups, return_inverse=True)
-    counts = np.zeros((len(names), codes.max() + 2), int)  # UNLABELLED is the last column
-    np.add.at(counts, (group, codes), 1)
+    counts = contingency(group, codes, (len(names), codes.max() + 2))  # UNLABELLED is the last column
     has_labels = counts[:, :-1].sum(axis=1) > 0
     left, held_out = counts[:, :-1].sum(axis=0), []
     for i in rng.permutation(np.flatnonzero(has_labels)):

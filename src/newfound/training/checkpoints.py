@@ -21,9 +21,7 @@ from safetensors.numpy import load as tensors_from_bytes
 from safetensors.numpy import save as tensors_to_bytes
 
 from newfound._internal.files import disk, make_folders, replace_file
-from newfound.discovery.discover import Discovery
-from newfound.discovery.groups import Evidence
-from newfound.discovery.selection import Selection
+from newfound.discovery.record import Discovery, Evidence, Selection
 from newfound.discovery.tree import ClassTree
 
 SECONDS = 60.0  # between two checkpoints; shorter fits have none
