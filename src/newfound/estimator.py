@@ -358,7 +358,8 @@ class DeepGenerativeClassifier(
             X = checks.as_rows(X)
             checks.check_finite(X, None)
             return X
-        checks.check_readable(X)
+        checks.check_shape(X)
+        checks.check_numeric(X)
         with checks.explain_overflow():
             X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
         checks.check_finite(X, getattr(self, "feature_names_in_", None))

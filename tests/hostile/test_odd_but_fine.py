@@ -99,7 +99,7 @@ def test_features_that_are_cut_short_under_a_reader_end_in_a_sentence(tmp_path):
     first = next(blocks)
     np.testing.assert_array_equal(first.X[-1, -3:], [14_997, 14_998, 14_999])
     os.truncate(tmp_path / "f.npy", 200_000)
-    with pytest.raises(DataError, match=r"'f.npy' was cut short while it was read. Try again when it is whole."):
+    with pytest.raises(DataError, match=r"'f.npy' was cut short while it was read. Try again when it is complete."):
         list(blocks)
 
 

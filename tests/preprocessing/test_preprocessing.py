@@ -21,7 +21,7 @@ def test_scaled_rows_come_back(standardize):
     np.testing.assert_allclose(made.restore(seen(made, X)), X, rtol=1e-4)
 
 
-def test_what_each_scaling_makes_of_the_columns():
+def test_each_scaling():
     standard = seen(decide(X, True, 0.0), X)
     np.testing.assert_allclose(standard.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_allclose(standard.std(axis=0), 1, rtol=1e-4)
@@ -31,7 +31,7 @@ def test_what_each_scaling_makes_of_the_columns():
     np.testing.assert_array_equal(seen(decide(X, "auto", 0.0), X), standard)
 
 
-def test_pixels_of_an_image_are_in_one_unit_whatever_it_is():
+def test_pixels_of_an_image_have_one_unit():
     pixels = np.abs(X) * [0, 1, 2, 5]
     as_image = seen(decide(pixels, "auto", 0.0, is_image=True), pixels)
     np.testing.assert_allclose(as_image, pixels[:, 1:] / pixels.max(), rtol=1e-5)
@@ -101,7 +101,7 @@ def test_bytes_are_read_as_grey_values():
     assert not is_binary(np.array([[0.0, 0.5]]))
 
 
-def test_columns_that_do_not_vary_are_dropped_and_restored_by_their_mean():
+def test_constant_columns_are_dropped_and_restored_by_their_mean():
     with_constant = np.insert(X, 2, 7.5, axis=1)
     made = decide(with_constant, True, 0.0)
     assert made.is_kept.tolist() == [True, True, False, True, True]
@@ -110,7 +110,7 @@ def test_columns_that_do_not_vary_are_dropped_and_restored_by_their_mean():
         decide(X, True, 9.0)
 
 
-def test_only_numeric_columns_are_scaled_where_types_are_given():
+def test_only_numeric_columns_are_scaled_if_types_are_given():
     mixed = np.c_[X[:, 0], X[:, 1] > 5, np.eye(2)[np.arange(50) % 2]].astype(np.float32)
     made = decide(mixed, True, 0.0, ["numeric", "binary", "categorical:c", "categorical:c"])
     np.testing.assert_array_equal(seen(made, mixed)[:, 1:], mixed[:, 1:])
@@ -139,7 +139,7 @@ def test_statistics_by_blocks_are_those_of_all_rows(n_blocks, seed):
     ("types", "message"),
     [(["numeric"], "must name a type for each of the 2 columns of X; got 1"), (["numeric", "date"], "got 'date'")],
 )
-def test_feature_types_that_cannot_be(types, message):
+def test_wrong_feature_types_are_refused(types, message):
     with pytest.raises(ValueError, match=message):
         check_feature_types(types, 2)
 
@@ -148,12 +148,12 @@ def test_feature_types_that_cannot_be(types, message):
     ("shape", "message"),
     [((4, 4), "makes 16 pixels, but X has 64 columns"), ((64,), "must be \\(height, width\\)"), (8, "must be")],
 )
-def test_image_shapes_that_do_not_fit(shape, message):
+def test_wrong_image_shapes_are_refused(shape, message):
     with pytest.raises(ValueError, match=message):
         check_image_shape(shape, 64)
 
 
-def test_a_block_has_one_scale_so_that_distances_within_it_stay():
+def test_a_block_has_one_scale_so_that_distances_are_kept():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(50, 3)) * [1, 2, 5], 1000 * rng.normal(size=50)]).astype(np.float32)
     made = decide(X, True, 0.0, ["numeric:e", "numeric:e", "numeric:e", "numeric"])

@@ -63,7 +63,7 @@ def test_blocks_of_a_file_are_counted_together():
         np.testing.assert_array_equal(one, other)
 
 
-def test_some_cells_are_reported_where_a_person_reads():
+def test_a_small_share_of_cells_is_reported_but_is_no_warning():
     rows = MORE.copy()
     rows[:10, 1] = 900
     assert said(rows) == ""

@@ -137,8 +137,8 @@ def test_the_answer_is_the_first_thing_said(case, contents, parsed):
 
 
 def test_what_to_look_at_first_is_on_the_first_screen(contents):
-    flagged = render(replace(contents["digits"], flags=("<b>code</b> alone tells every label.",)))
-    assert "&lt;b&gt;code&lt;/b&gt; alone tells every label." in flagged.partition('class="screen"')[0]
+    flagged = render(replace(contents["digits"], flags=("<b>code</b> alone determines every label.",)))
+    assert "&lt;b&gt;code&lt;/b&gt; alone determines every label." in flagged.partition('class="screen"')[0]
 
 
 def test_every_new_class_tells_the_labels_it_lacks(contents, parsed):

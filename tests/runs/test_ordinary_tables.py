@@ -14,17 +14,17 @@ from newfound.tables.dataset import Schema
 from newfound.tables.read import read_batches, read_dataset
 
 FEW_EPOCHS = ("--epochs", "5", "--no-audit")
-ID_BACK = "--numeric brings a column back as numbers."
+ID_BACK = "To use one as a number, name it in --numeric."
 
 DECIDED = {
     "tickets": [
-        "'ticket_id' names the rows; it is no feature.",
+        "'ticket_id' names the rows and is not a feature.",
         "2 numeric columns: 'minutes' and 'replies'.",
         "1 binary column (only 0 and 1): 'urgent'.",
         "1 categorical column, one feature for each category: 'channel' (4).",
         "1 column of dates or times, read as numbers: 'opened' (days since 2024-01-08, day of week and hour).",
         "In all, 12 features.",
-        "Dropped as ids: 'customer_id'. `numeric` brings a column back as numbers.",
+        "Dropped as ids: 'customer_id'. To use one as a number, name it in `numeric`.",
         "Dropped as free text: 'subject'. To use it, make embeddings and join them by row with `features`: vectors = "
         "SentenceTransformer('all-MiniLM-L6-v2').encode(list(table['subject'])); np.save('subject.npy', vectors).",
     ],
@@ -40,15 +40,15 @@ DECIDED = {
         "1 column of dates or times, read as numbers: 'time' (days since 2024-03-25, day of week and hour).",
         "2 cells were text that could not be read and filled with the column's median: 'pressure' (2).",
         "In all, 9 features.",
-        "The same value in every row, so of no use: 'firmware'.",
+        "The same value in every row, so not useful: 'firmware'.",
     ],
     "survey": [
         "3 numeric columns: 'q2', 'q3' and 'age'.",
         "1 binary column (only 0 and 1): 'member'.",
         "1 categorical column, one feature for each category: 'q1' (4).",
         "In all, 8 features.",
-        "Dropped as text that is different in nearly every row: 'respondent'. `id` takes a column as the names of the "
-        "rows.",
+        "Dropped as text that differs in at least 90 % of the rows: 'respondent'. To use one as the names of the "
+        "rows, name it in `id`.",
         "Dropped as free text: 'comment'. To use it, make embeddings and join them by row with `features`: vectors = "
         "SentenceTransformer('all-MiniLM-L6-v2').encode(list(table['comment'])); np.save('comment.npy', vectors).",
     ],
@@ -58,15 +58,15 @@ DECIDED = {
         "Read as numbers: 'Länge' (decimal comma), 'Gewicht' (decimal comma) and 'Betrag' (in €, decimal comma, "
         "thousands separated by '.').",
         "In all, 6 features.",
-        "Dropped as numbers that only count the rows: 'column 1'. `numeric` brings a column back.",
+        "Dropped as numbers that only count the rows: 'column 1'. To use one, name it in `numeric`.",
     ],
     "wide_embeddings": [
-        "'doc_id' names the rows; it is no feature.",
+        "'doc_id' names the rows and is not a feature.",
         "1 block of numbers on one scale: 'e0 … e63' (64).",
         "In all, 64 features.",
     ],
     "list_embeddings": [
-        "'uuid' names the rows; it is no feature.",
+        "'uuid' names the rows and is not a feature.",
         "1 numeric column: 'length'.",
         "1 column of dates or times, read as numbers: 'seen' (days since 2024-05-01, day of week and hour).",
         "1 block of numbers on one scale: 'vector' (48).",
@@ -75,10 +75,10 @@ DECIDED = {
     "text_ids": [
         "2 numeric columns: 'x' and 'y'.",
         "In all, 2 features.",
-        "Dropped as whole numbers that are all different and have to do with no other column, as ids do: 'barcode'. "
-        "`numeric` brings a column back.",
-        "Dropped as text that is different in nearly every row: 'sample'. `id` takes a column as the names of the "
-        "rows.",
+        "Dropped as whole numbers that are all different and unrelated to all other columns, as ids are: 'barcode'. "
+        "To use one, name it in `numeric`.",
+        "Dropped as text that differs in at least 90 % of the rows: 'sample'. To use one as the names of the rows, "
+        "name it in `id`.",
     ],
     "leaking": [
         "2 numeric columns: 'width' and 'height'.",
@@ -90,7 +90,7 @@ DECIDED = {
         "Read as numbers: 'weight' (in kg).",
         "In all, 5 features.",
         "Dropped as numbers in different units: 'portion'. Write them in one unit to use them.",
-        "Nearly the same, and used each unless you name all but one in `ignore`: 'celsius' and 'fahrenheit'.",
+        "Almost identical, and all used unless you name all but one in `ignore`: 'celsius' and 'fahrenheit'.",
     ],
     "many_missing": [
         "8 numeric columns: 'm0', 'm1', 'm2', 'm3', 'm4' and 3 more.",
@@ -102,7 +102,7 @@ DECIDED = {
         "Dropped because all cells are missing: 'notes'.",
     ],
     "tiny": [
-        "'name' names the rows; it is no feature.",
+        "'name' names the rows and is not a feature.",
         "2 numeric columns: 'x' and 'y'.",
         "In all, 2 features.",
     ],
@@ -245,7 +245,7 @@ def test_a_leaking_column_is_flagged_on_the_first_screen(tmp_path):
         "fit", file, "--label", label, "--out", "run", "--epochs", "1", "--no-audit", cwd=tmp_path
     ).stdout
     (flag,) = open_run(tmp_path / "run").description["flags"]
-    assert flag.startswith("'team' alone tells every label.")
+    assert flag.startswith("'team' alone determines every label.")
     assert f"! {flag}" in printed
     assert "name it in --ignore" in flag
 

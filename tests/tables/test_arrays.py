@@ -21,7 +21,7 @@ def test_a_matrix_with_its_labels():
 
 
 @pytest.mark.parametrize("labels", [[1, -1, 0], ["1", "", "0"], [1.0, np.nan, 0.0], [1, None, 0]])
-def test_every_way_to_write_a_label_or_none(labels):
+def test_all_ways_to_write_labels_and_missing_labels(labels):
     dataset = read_dataset(X, labels=labels)
     assert dataset.labels.classes.tolist() == ["0", "1"]
     assert dataset.labels.codes.tolist() == [1, UNLABELLED, 0]
@@ -53,7 +53,7 @@ def test_bytes_stay_bytes():
     assert colour.feature_names[:4] == ["r0c0 red", "r0c0 green", "r0c0 blue", "r0c1 red"]
 
 
-def test_another_matrix_by_the_same_schema():
+def test_a_second_matrix_is_read_by_the_schema_of_the_first():
     schema = read_dataset(X, labels=["b", "c", "a"]).schema
     other = read_dataset(np.array([[np.nan, 2, 1]]), labels=["c"], schema=schema)
     assert other.X.tolist() == [[2.5, 1, 1]]

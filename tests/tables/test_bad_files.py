@@ -1,4 +1,4 @@
-"""Every bad file: one clear message that says what is wrong, where, and what to do."""
+"""Every bad file: one clear message with the problem, its place and the remedy."""
 
 import gzip
 
@@ -77,16 +77,16 @@ def test_more_than_one_blank_name(write):
         ("zzz", "It has 'a', 'b' and 'species'"),
     ],
 )
-def test_a_label_column_that_is_not_there(write, label, hint):
+def test_a_label_column_that_does_not_exist(write, label, hint):
     check_refused(write(ROWS), rf"no label column '{label}' in 't.csv'. {hint}", label=label)
 
 
 @pytest.mark.parametrize("options", [{"id": "q"}, {"ignore": ["q"]}, {"categorical": ["q"]}])
-def test_other_columns_that_are_not_there(write, options):
+def test_other_columns_that_do_not_exist(write, options):
     check_refused(write(ROWS), "There is no .*column.* 'q' in 't.csv'", **options)
 
 
-def test_a_column_asked_for_twice(write):
+def test_a_column_named_twice(write):
     check_refused(write(ROWS), "'a' is named twice. Name it once", label="a", ignore=["a"])
 
 
@@ -135,7 +135,7 @@ def test_a_word_among_numbers_of_a_typed_file(tmp_path):
         list(read_batches(tmp_path / "t.parquet", schema, rows=2))
 
 
-def test_nothing_but_text(write):
+def test_a_table_of_text_only(write):
     text = "x,name\n" + "".join(f"long story {i},person {i}\n" for i in range(200))
     check_refused(write(text), "has no features: .* Dropped as free text: 'x'. To use it, make embeddings")
 
@@ -144,7 +144,7 @@ def test_a_numeric_column_without_numbers(write):
     check_refused(write(ROWS), "'species' is named in `numeric`, but none of its cells is a number", numeric="species")
 
 
-def test_a_date_that_is_none(write):
+def test_a_cell_that_is_not_a_date(write):
     schema = read_dataset(write("x,day\n1,2024-01-05\n2,2024-01-06\n")).schema
     message = r"Column 'day' holds dates or times \(year first\), but row 2 of the data has 'soon'. Correct or empty"
     check_refused(write("x,day\n1,2024-01-05\n2,soon\n"), message, schema=schema)
@@ -152,9 +152,9 @@ def test_a_date_that_is_none(write):
 
 def test_lists_of_another_length(tmp_path):
     schema = read_dataset(pa.table({"x": [1.0, 3.0], "v": [[1.0, 2.0], [3.0, 4.0]]})).schema
-    message = "Column 'v' holds lists of 2 numbers, but row 2 of the data has 3. Give lists of as many numbers"
+    message = "Column 'v' holds lists of 2 numbers, but row 2 of the data has 3. Give a list of that length"
     check_refused(pa.table({"x": [1.0, 3.0], "v": [[1.0, 2.0], [3.0, 4.0, 5.0]]}), message, schema=schema)
-    check_refused(pa.table({"x": [1.0], "v": [1.0]}), "fitted on lists of 2 numbers. Give lists", schema=schema)
+    check_refused(pa.table({"x": [1.0], "v": [1.0]}), "fitted on lists of 2 numbers. Give such lists", schema=schema)
 
 
 def test_features_that_do_not_fit(write, tmp_path):
@@ -168,7 +168,7 @@ def test_labels_that_are_measurements(write):
     check_refused(write(ROWS), r"labels in 'a' are numbers with fractions, such as 0.5, .*cut these numbers", label="a")
 
 
-def test_columns_the_model_was_fitted_on_are_lacking(write):
+def test_missing_columns_of_the_fit(write):
     schema = read_dataset(write(ROWS), label="species").schema
     check_refused(
         write("a,c\n1,2\n"), "lacks 1 of the 2 columns the model was fitted on: 'b'. It has 'a' and 'c'", schema=schema
@@ -240,15 +240,15 @@ def test_an_npz_without_x(tmp_path):
 def test_an_unknown_suffix(write):
     check_refused(
         write("x", "t.xlsx"),
-        r"'t.xlsx' is of no format that newfound reads. It reads .csv, .*save the sheet as CSV",
+        r"'t.xlsx' has no format that newfound reads. It reads .csv, .*save the sheet as CSV",
     )
 
 
 @pytest.mark.parametrize("source", ["nowhere.csv", "nowhere.npz", "nowhere", "minst"])
-def test_nothing_of_that_name(source):
+def test_a_name_that_does_not_exist(source):
     check_refused(
         source,
-        f"There is no file, folder or data set named '{source}'. Check the path; the data sets are 'digits', 'mnist'",
+        f"There is no file or folder named '{source}'. Check the path. .\"digits\" is the one data set that newfound",
     )
 
 

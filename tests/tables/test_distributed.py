@@ -43,7 +43,7 @@ def model():
     return GMDGM(**quick()).fit(dd.from_pandas(frame(), npartitions=5), "label", sample_rows=600)
 
 
-def test_a_dask_frame_is_fitted_by_a_sample_of_all_its_partitions(model):
+def test_a_dask_frame_is_fitted_on_a_sample_of_all_partitions(model):
     rows = frame()
     assert model.n_new_ == 2
     assert 600 <= len(model.sample_indices_) <= 660
@@ -54,7 +54,7 @@ def test_a_dask_frame_is_fitted_by_a_sample_of_all_its_partitions(model):
     np.testing.assert_allclose(model.fitted_.preprocessing.centre, rows[NAMES].to_numpy(float).mean(axis=0), atol=1e-5)
 
 
-def test_answers_are_lazy_and_those_of_a_frame_in_memory(model):
+def test_predictions_are_lazy_and_equal_those_of_a_frame_in_memory(model):
     rows = frame()
     parts = dd.from_pandas(rows, npartitions=7)
     lazy = model.predict(parts)
@@ -66,7 +66,7 @@ def test_answers_are_lazy_and_those_of_a_frame_in_memory(model):
     assert beside.index.tolist() == rows.index.tolist()
 
 
-def test_arrays_are_answered_as_arrays_whatever_their_chunks():
+def test_predictions_for_arrays_do_not_depend_on_their_chunks():
     rows = frame()
     X, y = rows[NAMES].to_numpy(), rows["label"].to_numpy()
     lazy = da.from_array(X, chunks=(700, 3))
@@ -77,7 +77,7 @@ def test_arrays_are_answered_as_arrays_whatever_their_chunks():
     assert model.transform(lazy).compute().shape == (N, 2)
 
 
-def test_an_empty_partition_is_answered_by_nothing(model):
+def test_predictions_for_an_empty_partition_are_empty(model):
     rows = frame()
     parts = dd.concat(
         [dd.from_pandas(rows[:50]), dd.from_pandas(rows[:50]).query("c0 > 1e9"), dd.from_pandas(rows[50:])]
@@ -101,7 +101,7 @@ def test_no_label_and_no_row_are_refused():
         GMDGM(**quick()).fit(dd.from_pandas(rows[NAMES], npartitions=3), rows["label"])
 
 
-def test_what_is_sent_to_workers_holds_no_rows_and_needs_no_jax(model, tmp_path):
+def test_workers_get_a_model_without_rows_and_without_jax(model, tmp_path):
     import pickle
 
     sent = pickle.dumps(model._for_workers())
@@ -164,7 +164,7 @@ def work(tmp_path_factory):
     return folder, run
 
 
-def test_a_cluster_answers_as_this_process_does_and_a_worker_may_die(cluster, work):
+def test_a_cluster_predicts_like_one_process_even_if_a_worker_dies(cluster, work):
     from distributed import Client
 
     from newfound.runs.cluster import predict_on_cluster
@@ -222,7 +222,7 @@ def test_a_corrupt_file_on_the_cluster_is_named_and_nothing_is_written(cluster, 
     assert not out.exists() or not list(out.iterdir())
 
 
-def test_nobody_listens_is_said_in_time(work):
+def test_a_scheduler_that_does_not_answer_is_reported_in_time(work):
     from newfound.runs.cluster import predict_on_cluster
 
     folder, run = work

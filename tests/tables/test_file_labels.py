@@ -53,13 +53,13 @@ def assert_same(a, b):
 
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("values", [WORDS, NUMBERS, list(MISSING), ["-1", ""], ["true", "True"], ["1.5", "cat"]])
-def test_both_doors_find_the_same_labels(read, values, tmp_path):
+def test_files_and_python_give_the_same_labels(read, values, tmp_path):
     assert_same(read(values, tmp_path).labels, Labels.read(values, len(values)))
 
 
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from([*WORDS, *NUMBERS]) | st.text("ab 1?", max_size=3), min_size=2, max_size=30))
-def test_both_doors_find_the_same_labels_in_any_list(values):
+def test_files_and_python_give_the_same_labels_for_any_list(values):
     expected = Labels.read(values, len(values))
     for read in (read_frame, read_arrow, read_array):
         assert_same(read(values, None).labels, expected)
@@ -79,7 +79,7 @@ def test_labels_of_minus_one_are_noted(read, tmp_path):
     assert not any("-1" in sentence for sentence in read(["cat", "", "dog"], tmp_path).log)
 
 
-def test_what_only_files_do():
+def test_rules_for_files_only():
     """A file of text has no types: 2.0 is 2, and fractions are no labels."""
     column = labels_of_column(pa.chunked_array([["2.0", "2", "-1.0", "10"]]), "y")
     assert (column.classes.tolist(), column.codes.tolist()) == (["2", "10"], [0, 0, UNLABELLED, 1])

@@ -93,7 +93,7 @@ def test_files_that_stream(name):
 @pytest.mark.parametrize(
     "name", ["t.txt", "t.gz", "t.npz", "t.npy", "t-images-idx3-ubyte.gz", "mnist", "mnist:test", "t"]
 )
-def test_what_is_not_in_the_registry_does_not_stream(name):
+def test_other_files_do_not_stream(name):
     assert not streams(name)
 
 
@@ -102,17 +102,17 @@ def test_a_folder_does_not_stream(tmp_path):
     assert not streams(tmp_path / "images.csv")
 
 
-def test_batches_of_what_is_no_table_file(tmp_path):
+def test_batches_need_a_table_file(tmp_path):
     schema = read_dataset(np.eye(3)).schema
     (tmp_path / "t.txt").write_text("a,b\n1,2\n")
-    with pytest.raises(DataError, match=r"'t.txt' is no table file. Give a file that ends in .csv, "):
+    with pytest.raises(DataError, match=r"'t.txt' is not a table file. Give a file that ends in .csv, "):
         next(read_batches(tmp_path / "t.txt", schema))
     with pytest.raises(DataError, match=r"There is no file '.*none.csv'. Check the path"):
         next(read_batches(tmp_path / "none.csv", schema))
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".tab"])
-def test_tabs_separate_where_the_suffix_says_so(tmp_path, suffix):
+def test_suffixes_that_mean_tabs(tmp_path, suffix):
     path = tmp_path / f"t{suffix}"
     path.write_text("a,b,c,d\tx\n1\t2\n")  # more commas than tabs
     assert read_dataset(path).feature_names == ["a,b,c,d", "x"]

@@ -35,7 +35,7 @@ def test_images_and_their_labels(write, pack):
         (b"", "is not an IDX file"),
     ],
 )
-def test_an_idx_file_whose_header_lies(write, pack, content, message):
+def test_an_idx_file_with_a_wrong_header(write, pack, content, message):
     path = write(pack(content), "t-images-idx3-ubyte")
     check_refused(path, message)
 
@@ -46,7 +46,7 @@ def test_an_idx_file_cut_short_inside_its_gzip(write):
     check_refused(path, "is cut short or damaged .* Download or copy it again")
 
 
-def test_labels_where_images_are_expected(write):
+def test_labels_in_place_of_images(write):
     check_refused(write(idx((5,)), "t-labels-idx1-ubyte"), r"must hold images of bytes, .* got the shape \(5,\)")
 
 

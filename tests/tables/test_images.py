@@ -49,12 +49,12 @@ def test_one_sub_folder_for_each_label(folder):
     ]
 
 
-def test_pixels_come_row_by_row(tmp_path):
+def test_pixels_are_in_the_order_of_rows(tmp_path):
     pixels = save(tmp_path / "a" / "1.png")
     np.testing.assert_array_equal(read_dataset(tmp_path).X[0].reshape(4, 5), pixels)
 
 
-def test_colours_are_kept_and_grey_joins_them(tmp_path):
+def test_grey_images_become_colour_if_others_are(tmp_path):
     colour = save(tmp_path / "1.png", (4, 5, 3))
     grey = save(tmp_path / "2.png")
     dataset = read_dataset(tmp_path)
@@ -85,7 +85,7 @@ def test_folders_named_by_numbers_are_in_their_order(tmp_path):
     assert read_dataset(tmp_path).labels.classes.tolist() == ["2", "9", "10"]
 
 
-def test_other_images_by_the_same_schema(folder, tmp_path):
+def test_other_images_are_read_by_the_schema(folder, tmp_path):
     schema = read_dataset(folder).schema
     save(tmp_path / "new" / "dog" / "x.png")
     save(tmp_path / "new" / "bird" / "y.png")
@@ -106,13 +106,13 @@ def test_images_of_different_sizes(tmp_path):
         read_dataset(tmp_path)
 
 
-def test_labels_for_files_that_are_not_there(folder):
+def test_labels_for_files_that_do_not_exist(folder):
     (folder / "labels.csv").write_text("file,label\ncat/1.png,cat\ncat/9.png,cat\nhorse.png,horse\n")
     with pytest.raises(DataError, match=r"2 files that are not in the folder: 'cat/9.png' and 'horse.png'. Write the"):
         read_dataset(folder)
 
 
-def test_labels_without_the_columns_that_are_needed(folder):
+def test_labels_without_the_required_columns(folder):
     (folder / "labels.csv").write_text("files,label\ncat/1.png,cat\n")
     with pytest.raises(DataError, match="no column 'file' in 'labels.csv'. Did you mean 'files'"):
         read_dataset(folder)
@@ -124,7 +124,7 @@ def test_two_labels_for_one_file(folder):
         read_dataset(folder)
 
 
-def test_a_labels_file_that_is_not_there(folder):
+def test_a_labels_file_that_does_not_exist(folder):
     with pytest.raises(DataError, match=r"There is no file '.*none.csv' with labels"):
         read_dataset(folder, labels=folder / "none.csv")
 

@@ -52,7 +52,7 @@ def accuracy(model, X) -> float:
     return sum(right) / len(truth)
 
 
-def test_a_sample_gives_statistically_the_answer_of_all_rows(place, of_folder, of_array):
+def test_a_sample_gives_statistically_the_same_classes_as_all_rows(place, of_folder, of_array):
     """Same number of classes, same names, and every row in the class that a fit of all rows puts it in."""
     X, _, y = rows()
     whole = GMDGM(**SETTINGS).fit(X, y)
@@ -66,7 +66,7 @@ def test_a_sample_gives_statistically_the_answer_of_all_rows(place, of_folder, o
         np.testing.assert_allclose(unit, whole.fitted_.preprocessing.unit, rtol=1e-5)
 
 
-def test_what_was_fitted_on_is_told(of_folder, of_array):
+def test_the_rows_of_the_fit_are_reported(of_folder, of_array):
     n_labelled = int((rows()[2] >= 0).sum())
     for model in (of_folder, of_array):
         assert 600 <= len(model.sample_indices_) <= 660
@@ -76,9 +76,9 @@ def test_what_was_fitted_on_is_told(of_folder, of_array):
 
 
 def test_files_datasets_and_mapped_arrays_are_predicted_block_by_block(place, of_folder, of_array, monkeypatch):
-    from newfound.tables import sampling
+    from newfound.tables import limits
 
-    monkeypatch.setattr(sampling, "CELLS_AT_A_TIME", 5 * 128)
+    monkeypatch.setattr(limits, "CELLS_AT_A_TIME", 5 * 128)
     X = rows()[0]
     table = pa.table({name: X[:, j] for j, name in enumerate(NAMES)})
     for source in (place / "parts", str(place / "parts"), ds.dataset(place / "parts")):
@@ -88,7 +88,7 @@ def test_files_datasets_and_mapped_arrays_are_predicted_block_by_block(place, of
     np.testing.assert_allclose(of_array.predict_proba(mapped), of_array.predict_proba(X), atol=1e-6)
 
 
-def test_a_small_mapped_array_is_fitted_whole(place):
+def test_all_rows_of_a_small_mapped_array_are_fitted(place):
     X, _, y = rows()
     mapped = np.load(place / "X.npy", mmap_mode="r")[:400]
     a, b = (GMDGM(**SETTINGS).fit(given, y[:400]) for given in (mapped, X[:400]))
@@ -115,6 +115,6 @@ def test_text_is_left_out_with_a_warning(tmp_path):
         ("missing.parquet", "label", {}, "There is no file"),
     ],
 )
-def test_what_cannot_be_fitted_is_said(place, X, y, options, says):
+def test_sources_that_cannot_be_fitted_are_refused(place, X, y, options, says):
     with pytest.raises((ValueError, TypeError), match=says):
         GMDGM(**SETTINGS).fit(place / X, y, **options)

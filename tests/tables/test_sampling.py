@@ -1,10 +1,10 @@
-"""A sample of rows that stream past: uniform, with every label where labels are few, and the same in parts as whole."""
+"""A sample of rows that are read once: uniform, with all labels if there are few, and the same from parts."""
 
 import numpy as np
 import pytest
 
 from newfound.labels import UNLABELLED, Labels
-from newfound.tables.sampling import Drawing, joined, most_of_a_class, usual_size
+from newfound.tables.sampling import Drawing, joined, max_rows_of_a_class, usual_size
 
 
 def labels_of(codes: np.ndarray, n_classes: int = 2) -> Labels:
@@ -19,7 +19,7 @@ def drawn(codes: np.ndarray, size: int, seed: int = 0, step: int = 97, n_classes
     return drawing.sample()
 
 
-def test_a_source_no_larger_than_the_sample_is_kept_whole_and_in_order():
+def test_a_small_source_is_kept_complete_and_in_order():
     codes = np.full(500, UNLABELLED)
     sample = drawn(codes, 500)
     assert sample.is_whole
@@ -27,7 +27,7 @@ def test_a_source_no_larger_than_the_sample_is_kept_whole_and_in_order():
     assert (sample.rows[:, 0] == np.arange(500)).all()
 
 
-def test_few_labels_are_all_kept_beside_a_sample_of_the_rest():
+def test_few_labels_are_all_kept_in_addition_to_the_sample():
     codes = np.full(20_000, UNLABELLED)
     codes[::400] = np.arange(50) % 2
     sample = drawn(codes, 1_000)
@@ -39,7 +39,7 @@ def test_few_labels_are_all_kept_beside_a_sample_of_the_rest():
     assert (np.diff(sample.numbers) > 0).all()
 
 
-def test_many_labels_are_bounded_and_rare_classes_keep_theirs():
+def test_many_labels_are_limited_and_rare_classes_are_kept():
     codes = np.zeros(50_000, int)
     codes[:30] = 1
     sample = drawn(codes, 1_000)
@@ -59,8 +59,8 @@ def test_the_sample_is_uniform():
     assert ((tenths - 4_000) ** 2 / 4_000).sum() < 27.9  # p = 0.001
 
 
-def test_within_a_class_labelled_rows_stay_picked_at_random():
-    """Of a class whose labels are at random, those of the sample are, too, were they picked by the same seed."""
+def test_within_a_class_labelled_rows_remain_random_picks():
+    """If the labels of a class are random picks, so are those in the sample, even if both use the same seed."""
     rng = np.random.default_rng(0)
     is_labelled = rng.random(40_000) < 0.3
     codes = np.where(is_labelled, 0, UNLABELLED)
@@ -90,11 +90,11 @@ def test_samples_of_parts_join_to_a_sample_of_all():
 
 
 @pytest.mark.parametrize(
-    ("counts", "room", "most"), [([5, 5], 100, 5), ([100, 3], 20, 17), ([50, 50], 20, 10), ([9], 4, 4), ([], 4, 1)]
+    ("counts", "room", "maximum"), [([5, 5], 100, 5), ([100, 3], 20, 17), ([50, 50], 20, 10), ([9], 4, 4), ([], 4, 1)]
 )
-def test_room_is_shared_so_that_small_classes_keep_all(counts, room, most):
-    assert most_of_a_class(counts, room) == most
-    assert sum(min(n, most) for n in counts) <= room
+def test_small_classes_are_kept_complete(counts, room, maximum):
+    assert max_rows_of_a_class(counts, room) == maximum
+    assert sum(min(n, maximum) for n in counts) <= room
 
 
 def test_wide_rows_make_a_smaller_sample():

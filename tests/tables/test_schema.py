@@ -44,7 +44,7 @@ def test_through_json_and_back(dataset):
     assert Schema.from_json(stored) == dataset.schema
 
 
-def test_the_schema_names_what_is_in_x(dataset):
+def test_the_schema_has_the_names_of_the_features(dataset):
     assert dataset.schema.feature_names == dataset.feature_names
     assert len(dataset.feature_names) == dataset.X.shape[1]
 
@@ -64,7 +64,7 @@ def test_the_type_of_each_feature(table):
         assert all(types[position].startswith(column.feature_type) for position in column.positions)
 
 
-def test_no_types_where_all_features_are_numeric():
+def test_no_types_if_all_features_are_numeric():
     assert read_dataset(FRAME[["id", "height"]], id="id").schema.feature_types is None
     assert read_dataset(np.zeros((2, 3, 3), np.uint8)).schema.feature_types is None
 
@@ -72,7 +72,7 @@ def test_no_types_where_all_features_are_numeric():
 @pytest.mark.parametrize(
     "stored", [{"kind": "table"}, {"columns": [], "layout": 1}, {"columns": [{"role": "numeric"}]}, {"columns": 3}]
 )
-def test_a_damaged_schema_is_named_as_such(stored):
+def test_a_damaged_schema_is_refused(stored):
     with pytest.raises(DataError, match="stored schema of the data is damaged .*Fit the model again"):
         Schema.from_json(stored)
 

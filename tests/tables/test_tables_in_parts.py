@@ -42,11 +42,11 @@ def same(a, b):
     assert a.feature_names == b.feature_names
 
 
-def test_a_folder_is_read_like_the_one_table_that_it_is(folder):
+def test_a_folder_is_read_as_one_table(folder):
     same(read_dataset(folder, label="kind"), read_dataset(table(), label="kind"))
 
 
-def test_so_is_a_pyarrow_dataset(folder):
+def test_a_pyarrow_dataset_is_read_as_one_table(folder):
     same(read_dataset(ds.dataset(folder), label="kind"), read_dataset(table(), label="kind"))
 
 
@@ -60,7 +60,7 @@ def test_a_folder_of_csv_has_the_types_of_all_its_files(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["folder", "dataset", "csv", "npy"])
-def test_a_sample_has_rows_of_the_source_and_knows_them_all(folder, tmp_path, kind):
+def test_a_sample_has_rows_of_the_source_and_can_read_all(folder, tmp_path, kind):
     whole = table()
     if kind == "npy":
         numbers = np.stack([whole["weight"], whole["height"]], axis=1)
@@ -114,7 +114,7 @@ def test_statistics_of_all_rows_in_one_pass_are_those_of_all_rows_in_memory():
     assert streamed.std[2] == 0
 
 
-# ---- what is wrong with a part is said of that part ------------------------------------------------------------------
+# ---- errors name the part --------------------------------------------------------------------------------------------
 
 
 def test_a_file_without_a_column_is_named(folder):
@@ -131,7 +131,7 @@ def test_a_file_with_another_type_is_named(folder, sample_rows):
         read_dataset(folder, label="kind", sample_rows=sample_rows)
 
 
-def test_whole_numbers_and_fractions_go_together(folder):
+def test_whole_numbers_and_fractions_are_one_type(folder):
     weight = pa.array(range(100), pa.int32())
     pq.write_table(table(100).set_column(0, "weight", weight), folder / "part-2.parquet")
     assert read_dataset(folder, label="kind").X[200, 0] == 0
@@ -147,7 +147,7 @@ def test_a_corrupt_file_in_the_middle_is_named(folder, sample_rows):
         read_dataset(folder, label="kind", sample_rows=sample_rows)
 
 
-def test_an_empty_part_is_no_reason_to_stop(folder):
+def test_an_empty_part_is_skipped(folder):
     pq.write_table(table().slice(0, 0), folder / "part-1b.parquet")
     same(read_dataset(folder, label="kind"), read_dataset(table(), label="kind"))
 

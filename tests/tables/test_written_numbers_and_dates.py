@@ -36,7 +36,7 @@ def words(*cells):
 @pytest.mark.parametrize("written", FORMATS)
 @settings(max_examples=15)
 @given(st.lists(st.floats(-1e7, 1e7), min_size=1, max_size=8))
-def test_numbers_are_read_in_the_format_they_are_written_in(written, values):
+def test_numbers_are_read_in_the_format_of_their_column(written, values):
     values = [1234567.89, 0.5, *values]  # so that separators occur
     cells = words(*(FORMATS[written](written.format(value)) for value in values))
     found = find_format(cells)
@@ -54,13 +54,13 @@ def test_numbers_are_read_in_the_format_they_are_written_in(written, values):
         (["(1,234.50)", "−7"], [-1234.5, -7]),
     ],
 )
-def test_what_a_comma_means_follows_from_the_whole_column(cells, values):
+def test_the_whole_column_decides_the_meaning_of_a_comma(cells, values):
     found = find_format(words(*cells))
     np.testing.assert_allclose(numbers(plain_numbers(words(*cells), found.number_format), "x"), values)
 
 
 @pytest.mark.parametrize("cells", [["pet 1", "pet 2"], ["Q1", "Q2"], ["A12", "B7"], ["red", "blue"]])
-def test_words_with_numbers_are_no_numbers(cells):
+def test_words_with_digits_are_not_numbers(cells):
     assert find_format(words(*cells)) is None
 
 
@@ -96,7 +96,7 @@ def test_times_with_a_zone_become_utc(moment, hours):
     assert seconds(cells, "year first")[0] == ((moment - timedelta(hours=hours)) - datetime(1970, 1, 1)).total_seconds()
 
 
-def test_days_that_do_not_exist_are_no_dates():
+def test_days_that_do_not_exist_are_not_dates():
     assert find_dates(words("31.02.2024", "2024-13-01", "25:00")).n_cells == 0
 
 
@@ -104,10 +104,10 @@ def test_dates_that_may_have_the_month_first_are_not_guessed():
     table = pa.table({"x": [0.5, 1.5, 2.5], "day": ["01/05/2024", "02/05/2024", "03/06/2024"]})
     dataset = read_dataset(table)
     assert dataset.feature_names == ["x"]
-    assert "dates with the day or the month first, which cannot be told: 'day' (01/05/2024)" in dataset.log[-1]
+    assert "dates in which day and month cannot be told apart: 'day' (01/05/2024)" in dataset.log[-1]
 
 
-def test_day_of_week_and_hour_are_on_circles_where_they_vary():
+def test_day_of_week_and_hour_are_on_circles_if_they_vary():
     hourly = pd.DataFrame({"x": np.linspace(0.1, 3, 48), "t": pd.date_range("2024-01-01", periods=48, freq="h")})
     dataset = read_dataset(hourly)
     names = ["x", "t: days since 2024-01-01", "t: day of week (sin)", "t: day of week (cos)", "t: hour (sin)"]
@@ -141,7 +141,7 @@ def test_lists_become_a_block_and_gaps_its_median():
     assert "Dropped as lists of different lengths: 'v'." in read_dataset(ragged).log
 
 
-def test_lists_that_a_csv_file_holds_as_text_are_told_from_free_text(tmp_path):
+def test_lists_written_as_text_are_not_free_text(tmp_path):
     rng = np.random.default_rng(0)
     lists = [[round(float(v), 3) for v in rng.normal(size=4)] for _ in range(40)]
     table = pd.DataFrame({"x": rng.normal(size=40), "listed": lists, "printed": [str(np.array(v)) for v in lists]})
@@ -151,13 +151,13 @@ def test_lists_that_a_csv_file_holds_as_text_are_told_from_free_text(tmp_path):
     assert "lists of numbers written as text: 'listed' and 'printed'. To use them, save" in "".join(dataset.log)
 
 
-def test_columns_that_say_the_same_are_named_together():
+def test_almost_identical_columns_are_named_together():
     """Numbers in other units, and categories under other names; one group each, however many there are."""
     rng = np.random.default_rng(0)
     x, kind, other = rng.normal(size=60), rng.integers(0, 3, 60), rng.normal(size=60)
     table = {"x": x, "twice": 2 * x, "shifted": x + 7, "noisy": x + 1e-4 * other, "other": other}
     table |= {"colour": np.array(["red", "green", "blue"])[kind], "farbe": np.array(["rot", "gruen", "blau"])[kind]}
-    (said,) = [line for line in read_dataset(pd.DataFrame(table)).log if line.startswith("Nearly the same")]
+    (said,) = [line for line in read_dataset(pd.DataFrame(table)).log if line.startswith("Almost identical")]
     assert said.endswith("in `ignore`: 'x', 'twice', 'shifted' and 'noisy'; 'colour' and 'farbe'.")
 
 
@@ -171,7 +171,7 @@ def test_features_beside_a_table_are_joined_by_row(tmp_path):
     np.testing.assert_array_equal(other.X, dataset.X)
 
 
-def test_numbered_columns_in_different_units_are_no_block():
+def test_numbered_columns_in_different_units_are_not_a_block():
     rng = np.random.default_rng(0)
     same = pd.DataFrame({f"e{i}": rng.normal(size=20) for i in range(40)})
     assert [column.feature_type for column in read_dataset(same).columns] == ["block"]

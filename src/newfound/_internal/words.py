@@ -71,6 +71,11 @@ class DataError(ValueError):
         super().__init__(one_line(message))
 
 
+def reason_of(error: BaseException, at_most: int = 200) -> str:
+    """A library's error in one line, without a full stop."""
+    return " ".join(str(error).split()).rstrip(".")[:at_most] or type(error).__name__
+
+
 def one_line(message: str) -> str:
     """A message that can be printed anywhere: it may quote a library, which may quote the content of a file."""
     line = "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in message)

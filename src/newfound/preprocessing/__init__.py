@@ -1,1 +1,1 @@
-"""The user's X and the model's x: checks, which columns are kept, how they are scaled, and the way back."""
+"""From the user's X to the model's x and back: checks, the choice of columns, and their scaling."""

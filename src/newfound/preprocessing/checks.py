@@ -1,4 +1,4 @@
-"""What X must be, each error with its remedy; whether rows are in the range of the training data; outliers in words."""
+"""Checks of X, each error with its remedy; whether rows are in the range of the training data; outliers in words."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,15 +13,9 @@ from newfound.config import Number
 from newfound.preprocessing.columns import Preprocessing
 
 
-def check_readable(X: Any) -> None:
-    """Refuse everything but a matrix of numbers."""
-    check_shape(X)
-    check_numeric(X)
-
-
 @contextmanager
 def explain_overflow() -> Iterator[None]:
-    """A readable error for whole numbers that no float can hold."""
+    """A readable error for whole numbers that are too large for a float."""
     try:
         yield
     except OverflowError:
@@ -29,7 +23,7 @@ def explain_overflow() -> Iterator[None]:
 
 
 def check_shape(X: Any) -> None:
-    """Refuse tables that are not computed yet, and arrays without rows, without columns or of three dimensions."""
+    """Refuse lazy tables, and arrays without rows, without columns or of three dimensions."""
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise ValueError(f"X must be a table in memory; got a {type(X).__name__}. Give X.collect() instead.")
     shape = getattr(X, "shape", None)
@@ -49,8 +43,12 @@ def check_shape(X: Any) -> None:
 
 
 def check_numeric(X: Any) -> None:
-    """Refuse text columns by name, before anything tries to turn them into numbers."""
-    text = _text_columns(X)
+    """Refuse text columns by name."""
+    text = []
+    if is_frame(X):
+        text = [f"column {name!r}" for name in text_columns(X) if _holds_text(column_values(X, name))]
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS":
+        text = [f"column {i}" for i in range(X.shape[1]) if _holds_text(X[:, i])]
     if text:
         raise ValueError(
             f"X must hold numbers only, got text in {and_list(text)}. "
@@ -59,7 +57,7 @@ def check_numeric(X: Any) -> None:
 
 
 def refuse_unknown(arguments: dict[str, Any]) -> None:
-    """Refuse arguments that `fit` does not take, and explain why rows have no weights."""
+    """Refuse arguments that `fit` does not have, and explain why rows have no weights."""
     if not arguments:
         return
     why = (
@@ -72,7 +70,7 @@ def refuse_unknown(arguments: dict[str, Any]) -> None:
 
 
 def check_groups(groups: Any, n_rows: int) -> np.ndarray:
-    """The number of each row's group; refuse anything but one value a row."""
+    """The number of each row's group; refuse anything but one value for each row."""
     values = np.asarray(groups)
     if values.shape != (n_rows,):
         raise ValueError(
@@ -83,19 +81,19 @@ def check_groups(groups: Any, n_rows: int) -> np.ndarray:
 
 
 def is_plain_matrix(X: Any) -> bool:
-    """Whether X is an array of numbers with rows: no other check could fail."""
+    """Whether X is an array of numbers with rows, so that no other check can fail."""
     return type(X) is np.ndarray and X.dtype.kind in "fiub" and X.ndim == 2 and len(X) > 0
 
 
 def as_rows(X: np.ndarray) -> np.ndarray:
-    """An array of numbers in a dtype that models read, uint8 or floating; without a copy where it has one."""
+    """An array of numbers in a dtype that models read, uint8 or floating; not copied if it has one."""
     return X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64)
 
 
 def check_finite(X: np.ndarray, names: np.ndarray | None) -> None:
     """Refuse NaN and infinity, with their columns and counts."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if X.dtype.kind != "f" or np.isfinite(X.sum()):  # a sum that overflows proves nothing: look closer
+        if X.dtype.kind != "f" or np.isfinite(X.sum()):  # a sum that overflows proves nothing
             return
     is_bad = ~np.isfinite(X)
     if not is_bad.any():
@@ -131,7 +129,7 @@ def check_feature_types(feature_types: Any, n_columns: int) -> None:
 
 
 def check_image_shape(shape: Any, n_columns: int) -> None:
-    """Refuse a shape with another number of pixels than there are columns."""
+    """Refuse a shape whose number of pixels is not that of the columns."""
     if shape is None:
         return
     is_shape = isinstance(shape, (tuple, list)) and len(shape) in (2, 3)
@@ -143,14 +141,6 @@ def check_image_shape(shape: Any, n_columns: int) -> None:
             f"image_shape = {tuple(shape)} makes {math.prod(shape)} pixels, but X has {n_columns} columns. "
             f"Give the shape that the images had before they were flattened."
         )
-
-
-def _text_columns(X: Any) -> list[str]:
-    if is_frame(X):
-        return [f"column {name!r}" for name in text_columns(X) if _holds_text(column_values(X, name))]
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS":
-        return [f"column {i}" for i in range(X.shape[1]) if _holds_text(X[:, i])]
-    return []
 
 
 def _holds_text(column: np.ndarray) -> bool:
@@ -165,13 +155,13 @@ def _is_number(text: str) -> bool:
     return True
 
 
-# ---- Are rows in the range of the training data? A file in other units is not, and its answers are unreliable ----
+# ---- Whether rows are in the range of the training data: a file in other units is not, and answers are unreliable ----
 # Ordinary rows have a few cells outside the range that the model was fitted on, but never most of a column.
 
 MIN_COLUMN_ROWS = 10  # with fewer rows, single columns are not judged
-MOST_OF_COLUMN = 0.5  # of its cells
-NARROW = 1 / 50  # of the training range
-SHOW_SHARE = 0.01  # of all cells: fewer outside are not mentioned
+MAX_OUTSIDE = 0.5  # share of the cells of a column
+MIN_WIDTH = 1 / 50  # of the training range
+SHOW_SHARE = 0.01  # of all cells: a smaller share outside is not reported
 CHECK_UNITS = (
     "Check the units. If they match the training data, these rows are far outside it and their classes are unreliable."
 )
@@ -180,13 +170,13 @@ ColumnName = Callable[[int], str]  # of a column by its number
 
 
 class RangeCheck(NamedTuple):
-    """For each kept column, how many cells are outside the training range, and the range of these rows."""
+    """For each kept column, the number of cells outside the training range, and the range of these rows."""
 
     n_rows: int
     n_outside: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    fitted: np.ndarray  # (2, columns): least and greatest value in training
+    fitted: np.ndarray  # (2, columns): minimum and maximum in training
 
     @classmethod
     def of(cls, X: np.ndarray, preprocessing: Preprocessing) -> "RangeCheck":
@@ -194,7 +184,7 @@ class RangeCheck(NamedTuple):
         least, greatest = preprocessing.fitted_range
         low, high = kept.min(axis=0), kept.max(axis=0)
         n_outside = np.zeros(kept.shape[1], int)
-        columns = np.flatnonzero((low < least) | (high > greatest))  # usually few: only these are counted
+        columns = np.flatnonzero((low < least) | (high > greatest))  # usually few, so only these are counted
         if len(columns):
             some = kept[:, columns]
             n_outside[columns] = ((some < least[columns]) | (some > greatest[columns])).sum(axis=0)
@@ -210,21 +200,21 @@ class RangeCheck(NamedTuple):
         return float(self.n_outside.sum()) / max(1, self.n_rows * len(self.n_outside))
 
     def units_message(self, name: ColumnName) -> str:
-        """A warning where the units seem to be others than in training, else ""; `name` is that of a kept column."""
-        of_column = MOST_OF_COLUMN * self.n_rows
+        """A warning if the units seem to differ from those in training, else ""; `name` names kept columns."""
+        max_outside = MAX_OUTSIDE * self.n_rows
         is_judged = self.n_rows >= MIN_COLUMN_ROWS
-        if self.share > MOST_OF_COLUMN or (is_judged and bool((self.n_outside > of_column).any())):
+        if self.share > MAX_OUTSIDE or (is_judged and bool((self.n_outside > max_outside).any())):
             return f"{self._outside(name)} {CHECK_UNITS}"
-        # As where a table, or the pixels of an image, were divided by a number. Rows that are all equal prove nothing.
+        # Such as a table, or the pixels of an image, divided by a number. Rows that are all equal prove nothing.
         least, greatest = self.fitted
         widths = (self.high / 2 - self.low / 2) / (greatest / 2 - least / 2)  # halves do not overflow
-        if is_judged and 0 < widths.max() < NARROW:
+        if is_judged and 0 < widths.max() < MIN_WIDTH:
             first = self._ranges(0, name)
-            return f"No column varies by more than {NARROW:.0%} of its training range: {first} {CHECK_UNITS}"
+            return f"No column varies by more than {MIN_WIDTH:.0%} of its training range: {first} {CHECK_UNITS}"
         return ""
 
     def message(self, name: ColumnName) -> str:
-        """The same, or how many cells are outside the training range where that is a noticeable share."""
+        """The same, or the number of cells outside the training range if that is at least 1 % of them."""
         return self.units_message(name) or (self._outside(name) if self.share >= SHOW_SHARE else "")
 
     def _outside(self, name: ColumnName) -> str:
@@ -243,7 +233,7 @@ class RangeCheck(NamedTuple):
 
 
 def outlier_message(X: np.ndarray, preprocessing: Preprocessing, name: ColumnName) -> str:
-    """How many outliers were clipped, "" where there are none; `name` is that of a column of X."""
+    """The number of clipped outliers in words, "" if there are none; `name` names columns of X."""
     if not np.isfinite(preprocessing.clip_range).any():
         return ""
     n_outliers = preprocessing.n_outliers(X)

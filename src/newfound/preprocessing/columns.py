@@ -1,7 +1,7 @@
-"""What each column of X holds, which columns a model sees and on what scale: decided once, when it is fitted.
+"""Statistics of the columns of X, the columns that a model uses, and their scales: decided once, by the fit.
 
-Units do not matter: a column times any number plus any number gives the same x. It is centred and scaled in double
-precision, because 10⁹ with unit noise would lose its noise otherwise. Outliers are clipped.
+Units do not matter: a column times any number plus any number gives the same x. Columns are centred and scaled in
+double precision, because 10⁹ with unit noise would lose its noise otherwise. Outliers are clipped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-BLOCK_ROWS = 8192  # statistics are summed over blocks, so that uint8 rows are never all floats at once
+BLOCK_ROWS = 8192  # statistics are summed over blocks, so that not all uint8 rows are floats at once
 CLIP_ROWS = 10_000  # rows that the clip range is taken from
-CLIP_QUANTILES = {0.25: 10.0, 0.05: 100.0, 0.005: 100.0}  # cells may be so many times its distance to 1 − q beyond q
+# For each quantile q: cells may lie this many times the distance between the quantiles q and 1 − q outside of them
+CLIP_QUANTILES = {0.25: 10.0, 0.05: 100.0, 0.005: 100.0}
 
 Blocks = tuple[tuple[str, tuple[int, ...]], ...]  # feature type ("numeric", "binary", "categorical") and its columns
 
 
 class ColumnStatistics(NamedTuple):
-    """Mean, standard deviation, least and greatest value of each column; all without outliers."""
+    """Mean, standard deviation, minimum and maximum of each column, without outliers."""
 
     mean: np.ndarray
     std: np.ndarray
@@ -29,7 +30,7 @@ class ColumnStatistics(NamedTuple):
 
     @classmethod
     def of(cls, X: np.ndarray, per_unit: float = 1.0, of_all: "SumOverRows | None" = None) -> "ColumnStatistics":
-        """Of the rows of X; where these are a sample, `of_all` sums over all rows."""
+        """Of the rows of X; if these are a sample, `of_all` sums over all rows."""
         low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
         clip_range = _tightened(_clip_range(X), X, low, high)
         if of_all is not None:
@@ -39,7 +40,7 @@ class ColumnStatistics(NamedTuple):
         n, mean = _moment(X, clip_range, low, width, 0.0)
         mean = mean / n
         squares = _moment(X, clip_range, low, width, mean, power=2)[1]
-        std = np.where(low == high, 0.0, width * np.sqrt(squares / n))  # exactly 0 where rounding would leave a trace
+        std = np.where(low == high, 0.0, width * np.sqrt(squares / n))  # exactly 0, not a rounding error
         mean = low + width * mean
         return cls(per_unit * mean, per_unit * std, per_unit * low, per_unit * high, clip_range)
 
@@ -47,7 +48,7 @@ class ColumnStatistics(NamedTuple):
     def _of_all(
         cls, X: np.ndarray, per_unit: float, clip_range: np.ndarray, of_all: "SumOverRows"
     ) -> "ColumnStatistics":
-        """In one pass, relative to the sample's mean and deviation, so that no digit is lost."""
+        """In one pass, relative to the sample's mean and deviation, so that no precision is lost."""
         sample = cls.of(X)
         unit = np.where(sample.std > 0, sample.std, 1.0)
         n, mean, squares, low, high = of_all(partial(Moments.of, clip_range=clip_range, centre=sample.mean, unit=unit))
@@ -59,7 +60,7 @@ class ColumnStatistics(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Sums that blocks of rows add up to: for each column n, Σa and Σa² without outliers, and both ends.
+    """Sums over rows: n, Σa and Σa² of each column without outliers, and its minimum and maximum with them.
 
     a = (cell − centre) / unit
     """
@@ -72,19 +73,17 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, X: np.ndarray, clip_range: np.ndarray, centre: np.ndarray, unit: np.ndarray) -> "Moments":
-        parts = [cls._of_block(block, clip_range, centre, unit) for block in blocks_of_rows(X)]
+        parts = []
+        for block in blocks_of_rows(X):
+            a, n = np.subtract(block, centre, dtype=float), np.full(X.shape[1], len(block))
+            a /= unit
+            low, high = block.min(axis=0).astype(float), block.max(axis=0).astype(float)
+            if (low < clip_range[0]).any() or (high > clip_range[1]).any():
+                is_outlier = (clip_range[0] > block) | (clip_range[1] < block)
+                a[is_outlier] = 0.0
+                n -= is_outlier.sum(axis=0)
+            parts.append(cls(n, a.sum(axis=0), np.einsum("ij,ij->j", a, a), low, high))
         return reduce(Moments.__add__, parts)
-
-    @classmethod
-    def _of_block(cls, X: np.ndarray, clip_range: np.ndarray, centre: np.ndarray, unit: np.ndarray) -> "Moments":
-        a, n = np.subtract(X, centre, dtype=float), np.full(X.shape[1], len(X))
-        a /= unit
-        low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
-        if (low < clip_range[0]).any() or (high > clip_range[1]).any():
-            is_outlier = (clip_range[0] > X) | (clip_range[1] < X)
-            a[is_outlier] = 0.0
-            n -= is_outlier.sum(axis=0)
-        return cls(n, a.sum(axis=0), np.einsum("ij,ij->j", a, a), low, high)
 
     def __add__(self, other: "Moments") -> "Moments":  # type: ignore[override]
         """Of the rows of both."""
@@ -96,16 +95,16 @@ SumOverRows = Callable[[Callable[[np.ndarray], Moments]], Moments]  # from the m
 
 
 def _clip_range(X: np.ndarray) -> np.ndarray:
-    """(2, columns): from 10 interquartile ranges below the lower quartile to as many above the upper one.
+    """(2, columns): from 10 interquartile ranges below the lower quartile to 10 above the upper one.
 
-    Where the quartiles are equal, as in a column that is mostly 0, outer quantiles are used, and the range is wider;
-    where all are equal, it is infinite.
+    If the quartiles are equal, as in a column that is mostly 0, outer quantiles are used, and the range is wider; if
+    all quantiles are equal, it is infinite.
     """
     clip_range = np.array([[-np.inf], [np.inf]]).repeat(X.shape[1], axis=1)
     if X.dtype == np.uint8:
         return clip_range
     sample = X[np.random.default_rng(0).permutation(len(X))[:CLIP_ROWS]].astype(float)
-    for quantile, ranges in reversed(CLIP_QUANTILES.items()):  # the innermost that differ are used
+    for quantile, ranges in reversed(CLIP_QUANTILES.items()):  # the innermost quantiles that differ are used
         low, high = np.quantile(sample, (quantile, 1 - quantile), axis=0, method="nearest")
         beyond = 2 * ranges * (high / 2 - low / 2)
         clip_range = np.where(high > low, [low - beyond, high + beyond], clip_range)
@@ -113,16 +112,16 @@ def _clip_range(X: np.ndarray) -> np.ndarray:
 
 
 def _tightened(clip_range: np.ndarray, X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Where there are outliers, the range ends at the nearest other value: that is what they are clipped to.
+    """If there are outliers, the range ends at the nearest other value, and they are clipped to that value.
 
-    Else a clipped cell would still be ten ranges away, and a single such row would distort the network.
+    Otherwise a clipped cell would still be ten ranges away, and a single such row would distort the network.
     """
     clip_range = clip_range.copy()
     for column in np.flatnonzero((low < clip_range[0]) | (high > clip_range[1])):
-        cells, (least, greatest) = X[:, column], clip_range[:, column]
-        others = cells[(cells >= least) & (cells <= greatest)]
-        clip_range[0, column] = others.min() if low[column] < least else least
-        clip_range[1, column] = others.max() if high[column] > greatest else greatest
+        cells, (minimum, maximum) = X[:, column], clip_range[:, column]
+        others = cells[(cells >= minimum) & (cells <= maximum)]
+        clip_range[0, column] = others.min() if low[column] < minimum else minimum
+        clip_range[1, column] = others.max() if high[column] > maximum else maximum
     return clip_range
 
 
@@ -134,7 +133,7 @@ def _moment(
     around: np.ndarray | float,
     power: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each column without outliers, the number of cells and the sum of ((cell − low) / width − around)^power."""
+    """For each column, the number of cells and the sum of ((cell − low) / width − around)^power, without outliers."""
     n, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     can_clip = bool(np.isfinite(clip_range).any())
     for block in blocks_of_rows(X):
@@ -152,7 +151,7 @@ def blocks_of_rows(X: np.ndarray) -> Iterator[np.ndarray]:
 
 
 class Scaling(NamedTuple):
-    """x = (row − shift) · scale, for arrays of NumPy and of JAX: bytes cross to the device as bytes."""
+    """x = (row − shift) · scale, for arrays of NumPy and of JAX: bytes are sent to the device as bytes."""
 
     shift: Any  # (d_x,)
     scale: Any  # (d_x,)
@@ -167,19 +166,19 @@ class Scaling(NamedTuple):
 class Preprocessing:
     """How a fitted model reads columns."""
 
-    is_kept: np.ndarray  # one flag a column
-    fill_value: np.ndarray  # a column's mean: what a dropped column holds in generated rows
-    centre: np.ndarray  # of each kept column, the value that becomes 0; bytes are left to `scaling`
+    is_kept: np.ndarray  # one flag for each column
+    fill_value: np.ndarray  # each column's mean, the value of dropped columns in generated rows
+    centre: np.ndarray  # of each kept column, the value that becomes 0; bytes are scaled by `scaling` alone
     unit: np.ndarray  # the difference that becomes 1
     clip_range: np.ndarray  # (2, kept columns): cells outside are clipped
-    fitted_range: np.ndarray  # (2, kept columns): the least and the greatest value within the clip range
+    fitted_range: np.ndarray  # (2, kept columns): minimum and maximum within the clip range
     scaling: Scaling  # of the kept columns as `select` gives them
     spread: float  # root mean square of the kept columns' standard deviations, after scaling
     is_scaled: np.ndarray  # of each kept column, whether its scale is its own
-    blocks: Blocks = ()  # the kept columns by feature type, where these were given
+    blocks: Blocks = ()  # the kept columns by feature type, if types were given
 
     def select(self, X: np.ndarray) -> np.ndarray:
-        """The kept columns: bytes as they are, all others clipped and scaled, in single precision."""
+        """The kept columns: bytes unchanged, all others clipped and scaled, in single precision."""
         kept = self.kept(X)
         if self._is_identity:
             return kept if kept.dtype == np.uint8 else kept.astype(np.float32, copy=False)
@@ -191,17 +190,17 @@ class Preprocessing:
         return selected
 
     def kept(self, X: np.ndarray) -> np.ndarray:
-        """The kept columns as they are."""
-        return (
-            X if self.is_kept.all() else np.asarray(np.compress(self.is_kept, X, axis=1))
-        )  # three times as fast as a mask
+        """The kept columns, unchanged."""
+        if self.is_kept.all():
+            return X
+        return np.asarray(np.compress(self.is_kept, X, axis=1))  # three times as fast as a mask
 
     @cached_property
     def _is_identity(self) -> bool:
         return not self.centre.any() and bool((self.unit == 1).all() and np.isinf(self.clip_range).all())
 
     def n_outliers(self, X: np.ndarray) -> np.ndarray:
-        """How many cells of each kept column are outside its clip range."""
+        """The number of cells of each kept column outside its clip range."""
         n_outliers = np.zeros(self.clip_range.shape[1], int)
         for block in blocks_of_rows(X):
             kept = self.kept(block)
@@ -216,7 +215,7 @@ class Preprocessing:
 
 
 def is_binary(X: np.ndarray) -> bool:
-    """Whether every value can be read as a probability: bytes of images, or only 0 and 1."""
+    """Whether every value can be read as a probability: bytes of images, or 0 and 1."""
     return X.dtype == np.uint8 or all(bool(np.isin(block, (0, 1)).all()) for block in blocks_of_rows(X))
 
 
@@ -232,7 +231,7 @@ def decide(
 ) -> Preprocessing:
     """Choose the columns that vary enough, and their scaling; a likelihood may need them in the unit interval.
 
-    Where X is a sample, `of_all` sums over the rows that it was drawn from.
+    If X is a sample, `of_all` sums over the rows that it was drawn from.
     """
     is_bytes = X.dtype == np.uint8
     per_unit = 1 / 255 if is_bytes else 1.0  # the grey values of an image are read as 0..1
@@ -255,9 +254,12 @@ def decide(
     if feature_types is not None:
         kept_types = [t for t, is_there in zip(feature_types, is_kept, strict=True) if is_there]
         blocks = blocks_of_features(kept_types)
-        unit = _one_unit_in_a_block(unit, kept_types)
-        is_numeric = np.isin(np.arange(len(unit)), [i for name, of in blocks if name == "numeric" for i in of])
-        centre, unit = np.where(is_numeric, centre, 0.0), np.where(is_numeric, unit, 1.0)
+        shared = unit.copy()
+        for name in {t for t in kept_types if t.startswith("numeric:")}:  # a block has one unit, which keeps distances
+            is_member = np.array([t == name for t in kept_types])
+            shared[is_member] = np.sqrt(np.mean(np.square(unit[is_member])))
+        is_numeric = np.array([t.partition(":")[0] == "numeric" for t in kept_types])
+        centre, unit = np.where(is_numeric, centre, 0.0), np.where(is_numeric, shared, 1.0)
         is_scaled = is_scaled & is_numeric
     nothing, one = np.zeros_like(centre), np.ones_like(unit)
     own = (centre / per_unit, per_unit / unit) if is_bytes else (nothing, one)
@@ -278,22 +280,13 @@ def decide(
 def _scale(
     columns: ColumnStatistics, standardize: bool | str, least: float, greatest: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each column, the value that becomes 0 and the difference that becomes 1, shared by the pixels of an image."""
+    """For each column, the value that becomes 0 and the difference that becomes 1; those of pixels are the same."""
     width = columns.high - columns.low
     if standardize == "min-max":
         return columns.low, width
     if standardize == "image":
         return np.full_like(width, least), np.full_like(width, greatest - least)
     return (columns.mean, columns.std) if standardize else (np.zeros_like(width), np.ones_like(width))
-
-
-def _one_unit_in_a_block(unit: np.ndarray, kept_types: Sequence[str]) -> np.ndarray:
-    """The columns of "numeric:<block>" share the root mean square of their units, which keeps distances."""
-    shared = unit.copy()
-    for name in {t for t in kept_types if t.startswith("numeric:")}:
-        is_member = np.array([t == name for t in kept_types])
-        shared[is_member] = np.sqrt(np.mean(np.square(unit[is_member])))
-    return shared
 
 
 def blocks_of_features(feature_types: Sequence[str]) -> Blocks:

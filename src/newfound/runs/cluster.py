@@ -21,9 +21,8 @@ from newfound.runs.manifest import MANIFEST
 from newfound.runs.predict import ALL, FORMATS_OUT, Wanted, answered_tables, write_tables
 from newfound.runs.run import Run
 from newfound.tables.dataset import Schema
-from newfound.tables.folders import TableFolder, table_files
 from newfound.tables.own_columns import open_own
-from newfound.tables.sources import TableFile
+from newfound.tables.sources import TableFile, table_files
 
 PATIENCE = 10.0  # seconds to wait for a scheduler, and for its workers
 AHEAD = 2  # parts under way for each thread of the workers
@@ -81,7 +80,7 @@ def parts_of(source: str) -> list[Part]:
     opened = open_own(source)
     if opened is None:
         raise DataError(f"{source!r} is no table file and no folder of them, which --dask needs. Leave --dask out.")
-    files = table_files(Path(source)) if isinstance(opened, TableFolder) else [Path(source)]
+    files = table_files(Path(source)) if opened.is_in_parts else [Path(source)]
     return [part for path in files for part in _parts_of_file(path.absolute())]
 
 

@@ -32,12 +32,11 @@ from newfound.runs.records import Columns, csv_bytes, ignore, parquet_writer, ta
 from newfound.runs.run import Run
 from newfound.tables import own_columns
 from newfound.tables.dataset import Column, Dataset, Schema
-from newfound.tables.folders import is_table_folder
 from newfound.tables.formats import streams
+from newfound.tables.limits import rows_at_a_time
 from newfound.tables.log import about_missing, add_counts
 from newfound.tables.read import read_batches, read_dataset
-from newfound.tables.sampling import rows_at_a_time
-from newfound.tables.sources import TableFile
+from newfound.tables.sources import TableFile, is_table_folder
 
 # ---- What a model says of each row, as a table: of the rows it was fitted on, or of a file of any size ----
 

@@ -1,1 +1,1 @@
-"""From what a person has to a Dataset: tables, arrays, folders of images. `read` is the way in."""
+"""Readers: tables, arrays and folders of images become a Dataset. Begin with `read`."""

@@ -13,22 +13,22 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-from newfound._internal.words import DataError, count, quoted_list
+from newfound._internal.words import DataError, count, quoted_list, reason_of
 from newfound.tables import log as preprocessing_log
 from newfound.tables.cells import finite
 from newfound.tables.columns import infer_number
 from newfound.tables.dataset import Column, Dataset, Population, Schema, align, pixel_names
 from newfound.tables.encode import fill_missing, labels_of_array, precision
-from newfound.tables.limits import check_inflated, check_memory
-from newfound.tables.sampling import LARGE, chosen_rows, rows_at_a_time, usual_size
+from newfound.tables.limits import READ_ALL, Sampling, check_inflated, check_memory, rows_at_a_time
+from newfound.tables.sampling import chosen_rows, label_counts, usual_size
 
 # ---- NumPy's own files, .npy and .npz ----
-# Read only as far as header, size and content agree, and nothing is unpickled. NumPy reserves what a header names
-# before it looks at the content. So headers are read first, and compared with the size of what follows.
+# NumPy reserves the memory that a header announces before it reads the content. So headers are read first and compared
+# with the size of the content. Nothing is unpickled.
 
 ZIP = b"PK"
 ENCRYPTED = 0x1  # of a zip member's flags
-# What NumPy and zipfile raise for damaged files: a header is parsed as Python, a zip member may be packed in any way
+# What NumPy and zipfile raise for damaged files: headers are parsed as Python, and zip has many ways of packing
 DAMAGED = (
     *(ValueError, OSError, EOFError, BadZipFile, KeyError, TypeError, SyntaxError, tokenize.TokenError, RecursionError),
     *(zlib.error, LZMAError, NotImplementedError, RuntimeError, OverflowError, IndexError),
@@ -36,9 +36,9 @@ DAMAGED = (
 
 
 class RowsOnDisk(NamedTuple):
-    """The matrix of a .npy file, whose rows are read when they are asked for.
+    """The matrix of a .npy file; its rows are read when they are needed.
 
-    Not mapped to memory: the system ends a process under which a mapped file is cut short.
+    It is not mapped to memory: the system ends a process if a mapped file is cut short.
     """
 
     path: Path
@@ -58,21 +58,28 @@ class RowsOnDisk(NamedTuple):
         except OSError as error:
             raise _not_numpy(self.path, error) from None
         if len(values) != n * width:
-            raise DataError(f"{self.path.name!r} was cut short while it was read. Try again when it is whole.")
+            raise DataError(f"{self.path.name!r} was cut short while it was read. Try again when it is complete.")
         return values.reshape(n, width)
 
 
 def load_numpy(path: Path, *, is_lazy: bool = False, is_mapped: bool = False) -> Any:
     """The array of a .npy file, or those of an .npz file by name.
 
-    If asked, a .npy file is a matrix whose rows are read later, or mapped to memory, which need not hold it.
+    A .npy file may also be returned as a matrix with rows that are read later, or mapped to memory.
     """
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}. Check the path.")
     try:
         with path.open("rb") as file:
             if file.read(2) == ZIP:
-                return _load_archive(path)
+                with ZipFile(path) as archive:
+                    members = archive.infolist()
+                    check_memory(sum(member.file_size for member in members), repr(path.name))
+                    names = [member.filename.removesuffix(".npy") for member in members]
+                    return {
+                        name: _read_member(archive, member, f"The array {name!r} of {path.name!r}")
+                        for name, member in zip(names, members, strict=True)
+                    }
             file.seek(0)
             shape, dtype, is_fortran = _check_header(file, path.stat().st_size, repr(path.name), is_held=not is_mapped)
             if is_lazy and len(shape) == 2 and not is_fortran and dtype.kind in "biuf":
@@ -84,27 +91,19 @@ def load_numpy(path: Path, *, is_lazy: bool = False, is_mapped: bool = False) ->
         raise _not_numpy(path, error) from None
 
 
-def _load_archive(path: Path) -> dict[str, np.ndarray]:
-    with ZipFile(path) as archive:
-        members = archive.infolist()
-        check_memory(sum(member.file_size for member in members), repr(path.name))
-        return {member.filename.removesuffix(".npy"): _read_member(archive, member, path) for member in members}
-
-
-def _read_member(archive: ZipFile, member: ZipInfo, path: Path) -> np.ndarray:
-    where = f"The array {member.filename.removesuffix('.npy')!r} of {path.name!r}"
+def _read_member(archive: ZipFile, member: ZipInfo, where: str) -> np.ndarray:
     check_packed(archive, member, where)
     with archive.open(member) as file:
         _check_header(file, member.file_size, where)  # type: ignore[arg-type]
     with archive.open(member) as file:
         array = np.lib.format.read_array(file, allow_pickle=False)
-        if file.read(1):  # also, only at its end the checksum is compared
+        if file.read(1):  # zipfile compares the checksum only at the end
             raise ValueError("more bytes follow than the header announces")
         return array
 
 
 def check_packed(archive: ZipFile, member: ZipInfo, where: str) -> None:
-    """Refuse what needs a password, or cannot be as large as it says."""
+    """Refuse an encrypted member, and one that cannot be as large as it announces."""
     if member.flag_bits & ENCRYPTED:
         raise DataError(f"{where} is encrypted. Unpack it with its password, and save it again without.")
     assert archive.fp is not None
@@ -114,7 +113,7 @@ def check_packed(archive: ZipFile, member: ZipInfo, where: str) -> None:
 def _check_header(
     file: BinaryIO, size: int, where: str, *, is_held: bool = True
 ) -> tuple[tuple[int, ...], np.dtype, bool]:
-    """Shape, type and order of the array; refuse a header that announces other content than follows."""
+    """Shape, type and order of the array; refuse a header that does not match the content."""
     from numpy.lib import format as npy
 
     version = npy.read_magic(file)
@@ -133,7 +132,7 @@ def _check_header(
 
 
 def _not_numpy(path: Path, error: Exception) -> DataError:
-    reason = " ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__
+    reason = reason_of(error)
     if path.stat().st_size and ("pickle" in reason.lower() or "magic string" in reason.lower()):
         return DataError(
             f"{path.name!r} holds Python objects or is not a NumPy file, and newfound does not unpickle. "
@@ -145,24 +144,8 @@ def _not_numpy(path: Path, error: Exception) -> DataError:
     )
 
 
-NUMPY_SUFFIXES = (".npz", ".npy")
-
-
-class Sampling(NamedTuple):
-    """Whether a sample of the rows is read in place of all: where so many are asked for, or all would be too large."""
-
-    rows: int | None = None
-    seed: int = 0
-
-    def applies(self, n_bytes: int) -> bool:
-        return self.rows is not None or n_bytes > LARGE
-
-
-HELD_WHOLE = Sampling()
-
-
 def read_numpy_file(
-    path: str | PathLike, labels: Any = None, schema: Schema | None = None, sampling: Sampling = HELD_WHOLE
+    path: str | PathLike, labels: Any = None, schema: Schema | None = None, sampling: Sampling = READ_ALL
 ) -> Dataset:
     """A .npy file of X, or an .npz file of X and, if there are any, y, feature_names and row_ids."""
     path = Path(path)
@@ -179,7 +162,7 @@ def read_numpy_file(
 
 
 def load_labels(labels: Any) -> Any:
-    """y itself, or y from the .npy file that `labels` names."""
+    """y itself, or y from the .npy file at the path `labels`."""
     if not isinstance(labels, str | PathLike):
         return labels
     loaded = load_numpy(Path(labels))
@@ -192,8 +175,12 @@ def load_features(features: Any) -> np.ndarray | RowsOnDisk:
     """A matrix with a row of numbers for each row of a table: itself, or from a .npy or .npz file."""
     matrix = features
     if isinstance(features, str | PathLike):
-        loaded = load_numpy(Path(features), is_lazy=True)
-        matrix = _only_array(loaded, Path(features)) if isinstance(loaded, dict) else loaded
+        matrix = load_numpy(Path(features), is_lazy=True)
+        if isinstance(matrix, dict):
+            if len(matrix) != 1 and "X" not in matrix:
+                name = Path(features).name
+                raise DataError(f"{name!r} must hold one array, or one named 'X', got {quoted_list(matrix)}.")
+            matrix = matrix.get("X", next(iter(matrix.values())))
     matrix = matrix if isinstance(matrix, RowsOnDisk) else np.asanyarray(matrix)
     if matrix.dtype.kind not in "biuf" or len(matrix.shape) != 2 or 0 in matrix.shape:
         raise DataError(
@@ -203,12 +190,6 @@ def load_features(features: Any) -> np.ndarray | RowsOnDisk:
     return matrix
 
 
-def _only_array(arrays: dict[str, np.ndarray], path: Path) -> np.ndarray:
-    if len(arrays) != 1 and "X" not in arrays:
-        raise DataError(f"{path.name!r} must hold one array, or one named 'X', got {quoted_list(arrays)}.")
-    return arrays.get("X", next(iter(arrays.values())))
-
-
 def read_array(
     X: Any,
     y: Any = None,
@@ -216,16 +197,22 @@ def read_array(
     row_ids: np.ndarray | None = None,
     schema: Schema | None = None,
     where: str = "the array",
-    sampling: Sampling = HELD_WHOLE,
+    sampling: Sampling = READ_ALL,
 ) -> Dataset:
-    """A Dataset of kind "matrix", or of kind "images" where each row is an image of bytes; of a large one a sample."""
+    """A Dataset of kind "matrix", or "images" if each row is an image of bytes. A large array is sampled."""
     X = np.asarray(X)
     _check_array(X, where)
     if schema is None and sampling.applies(X.nbytes):
         return _read_sample(X, y, feature_names, row_ids, where, sampling)
     image_shape = X.shape[1:] if X.ndim > 2 else None
     rows = X.reshape(len(X), -1)
-    names = pixel_names(image_shape) if image_shape else _feature_names(feature_names, rows.shape[1], where)
+    names = [f"x{i}" for i in range(rows.shape[1])] if feature_names is None else [str(name) for name in feature_names]
+    if image_shape:
+        names = pixel_names(image_shape)
+    elif len(names) != rows.shape[1]:
+        raise DataError(
+            f"{where} has {rows.shape[1]:,} columns but {len(names):,} feature_names. Give one name for each column."
+        )
     labels = labels_of_array(y, len(X), "y", () if schema is None else schema.class_names)
     label_column = None if y is None else "y"
     dataset = Dataset(
@@ -252,7 +239,7 @@ def _read_sample(
     where: str,
     sampling: Sampling,
 ) -> Dataset:
-    """Of rows that lie on the disk, some; the labels of all of them are held."""
+    """A Dataset of some rows of an array that may be on disk; the labels of all rows are in memory."""
     labels = labels_of_array(y, len(X))
     size = sampling.rows or usual_size(X.nbytes, len(X))
     chosen = chosen_rows(labels, size, sampling.seed)
@@ -260,7 +247,6 @@ def _read_sample(
     if len(chosen) == len(X):
         return read_array(X, y, feature_names, ids, where=where)
     sample = read_array(X[chosen], labels.take(chosen).values, feature_names, ids[chosen], where=where)
-    counts = {str(name): int(n) for name, n in zip(labels.classes, labels.counts, strict=True) if n}
     log = [
         f"Read {count(len(X), 'row')} of {count(len(sample.feature_names), 'feature')} from {where}.",
         preprocessing_log.about_sample(len(chosen), size, sample.labels.n_labelled, labels.n_labelled),
@@ -273,16 +259,23 @@ def _read_sample(
             rows = slice(i, i + step)
             yield read_array(X[rows], labels.values[rows], feature_names, ids[rows], schema, where)
 
-    return replace(sample, log=log, population=Population(len(X), counts, batches))
+    return replace(sample, log=log, population=Population(len(X), label_counts(labels), batches))
 
 
 def with_columns(dataset: Dataset, schema: Schema | None = None) -> Dataset:
-    """Infer the feature type of each column of a matrix, or take it from the schema, and fill what is missing."""
+    """Infer the feature type of each column of a matrix, or take it from the schema, and fill missing values."""
     if dataset.kind == "images" or dataset.X.dtype == np.uint8:
         columns = [Column(name, "numeric", (i,)) for i, name in enumerate(dataset.feature_names)]
         complete = replace(dataset, columns=[] if dataset.kind == "images" else columns)
         return complete if schema is None else align(complete, schema)
-    columns = _infer(dataset.X, dataset.feature_names) if schema is None else list(schema.columns)
+    if schema is not None:
+        columns = list(schema.columns)
+    else:
+        found = [infer_number(name, dataset.X[:, i]) for i, name in enumerate(dataset.feature_names)]
+        empty = [name for name, column in zip(dataset.feature_names, found, strict=True) if column is None]
+        if empty:
+            raise DataError(f"All values are missing in {quoted_list(empty)}. Drop these columns from the array.")
+        columns = [replace(column, positions=(i,)) for i, column in enumerate(found) if column is not None]
     X = finite(dataset.X, precision(columns))
     if schema is not None:
         dataset = align(replace(dataset, X=X), schema)
@@ -291,14 +284,6 @@ def with_columns(dataset: Dataset, schema: Schema | None = None) -> Dataset:
         for column in columns
     ]
     return replace(dataset, X=X, columns=filled, log=[*dataset.log, *preprocessing_log.about_missing(filled)])
-
-
-def _infer(X: np.ndarray, names: Sequence[str]) -> list[Column]:
-    columns = [infer_number(name, X[:, i]) for i, name in enumerate(names)]
-    empty = [name for name, column in zip(names, columns, strict=True) if column is None]
-    if empty:
-        raise DataError(f"All values are missing in {quoted_list(empty)}. Drop these columns from the array.")
-    return [replace(column, positions=(i,)) for i, column in enumerate(columns) if column is not None]
 
 
 def _check_array(X: np.ndarray, where: str) -> None:
@@ -314,16 +299,6 @@ def _check_array(X: np.ndarray, where: str) -> None:
             f"{where} has the shape {X.shape} and type {X.dtype}; images must be (n, height, width) or "
             f"(n, height, width, 3) in uint8. Flatten each row with X.reshape(len(X), -1), or save images as uint8."
         )
-
-
-def _feature_names(names: Sequence[str] | np.ndarray | None, width: int, where: str) -> list[str]:
-    if names is None:
-        return [f"x{i}" for i in range(width)]
-    if len(names) != width:
-        raise DataError(
-            f"{where} has {width:,} columns but {len(names):,} feature_names. Give one name for each column."
-        )
-    return [str(name) for name in names]
 
 
 def _row_ids(row_ids: np.ndarray | None, n: int, where: str) -> np.ndarray:

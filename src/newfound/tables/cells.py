@@ -1,6 +1,6 @@
-"""The cells of one Arrow column as text or as numbers, all at once, however people write numbers."""
+"""The cells of one Arrow column as text or as numbers, all at once, in the formats in which people write numbers."""
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from newfound._internal.words import DataError
 from newfound.labels import MISSING
 
 # ---- Numbers as people write them ----
-# With a currency, a percent sign or a unit, thousands separators, a decimal comma. A format is read where the whole
-# column agrees on it. 12 % becomes 12, not 0.12: units do not matter.
+# With a currency, a percent sign or a unit, thousands separators, a decimal comma. A format is read if the whole column
+# has it. 12 % becomes 12, not 0.12: units do not matter.
 
 CURRENCY = (
     r"(?:US|CA|AU|NZ|HK|[ACRS])?\$|[€£¥₹₽₩₺₴₪฿]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|MXN|ZAR"
@@ -22,7 +22,7 @@ CELL = (
 )
 SEPARATORS = (("", "."), (",", "."), (" ", "."), ("'", "."), ("", ","), (".", ","), (" ", ","), ("'", ","))
 ODD_SPACES = "[\u00a0\u2007\u2009\u202f]"  # between thousands
-MAX_UNITS = 5  # different ones in a column of measurements; more of them are codes
+MAX_UNITS = 5  # in a column of measurements; a column with more holds codes
 
 
 class NumberFormat(NamedTuple):
@@ -34,7 +34,7 @@ class NumberFormat(NamedTuple):
 
 
 class FormatFound(NamedTuple):
-    """The format of most cells, how many follow it, and all units there are."""
+    """The format of most cells, the number of cells that have it, and all units in the column."""
 
     number_format: NumberFormat
     n_cells: int
@@ -42,7 +42,7 @@ class FormatFound(NamedTuple):
 
 
 def find_format(words: Any) -> FormatFound | None:
-    """The format that most of these texts have; None where there are no numbers in them."""
+    """The most frequent format of these texts; None if no text holds a number."""
     import pyarrow.compute as pc
 
     split = _split(words)
@@ -51,13 +51,15 @@ def find_format(words: Any) -> FormatFound | None:
         return None
     unit = max(counts, key=lambda found: found["counts"])["values"]
     digits = split["digits"].filter(pc.fill_null(pc.equal(split["unit"], unit), False))
-    n_by_format = {NumberFormat(unit, *pair): _count(digits, _grouped(*pair)) for pair in SEPARATORS}
+    n_by_format = {}
+    for pair in SEPARATORS:
+        n_by_format[NumberFormat(unit, *pair)] = pc.sum(pc.match_substring_regex(digits, _grouped(*pair))).as_py() or 0
     best = max(n_by_format, key=lambda form: n_by_format[form])
     return FormatFound(best, n_by_format[best], sorted(found["values"] for found in counts))
 
 
 def plain_numbers(words: Any, number_format: NumberFormat) -> Any:
-    """The same numbers as computers write them; texts of another format stay as they are."""
+    """The same numbers in plain notation; texts of another format are unchanged."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -75,7 +77,7 @@ def plain_numbers(words: Any, number_format: NumberFormat) -> Any:
 
 
 def _split(words: Any) -> dict[str, Any]:
-    """Unit and digits of each text, null where it is no number, and whether it is below 0: -5, −5 or (5)."""
+    """Unit and digits of each text, null if it is not a number, and whether it is negative: -5, −5 or (5)."""
     import pyarrow.compute as pc
 
     plain = pc.replace_substring(pc.replace_substring_regex(words, ODD_SPACES, " "), "\N{MINUS SIGN}", "-")
@@ -98,35 +100,26 @@ def _joined(*parts: Any) -> Any:
 
 
 def _grouped(thousands: str, decimal: str) -> str:
-    """A pattern for digits in groups of three; 1,234 is a thousand and more, 0,123 is not."""
+    """A pattern for digits in groups of three: it accepts 1,234 and refuses 0,123."""
     point = rf"\{decimal}"
-    whole = rf"(?:[1-9]\d{{0,2}}(?:{_escaped(thousands)}\d{{3}})+|\d{{1,3}})" if thousands else r"\d+"
+    separator = rf"\{thousands}" if thousands in ".'" else thousands
+    whole = rf"(?:[1-9]\d{{0,2}}(?:{separator}\d{{3}})+|\d{{1,3}})" if thousands else r"\d+"
     return rf"^(?:{whole}(?:{point}\d*)?|{point}\d+)$"
 
 
-def _escaped(separator: str) -> str:
-    return rf"\{separator}" if separator in ".'" else separator
-
-
-def _count(words: Any, pattern: str) -> int:
-    import pyarrow.compute as pc
-
-    return pc.sum(pc.match_substring_regex(words, pattern)).as_py() or 0
-
-
-# ---- The cells of one Arrow column as text or as numbers, all at once ----
+# ---- Cells as text or as numbers ----
 # A cell is missing when it is null, empty, or one of the usual marks (`newfound.labels.MISSING`). The rule is the same
-# for features, labels and every file format.
+# for features, labels and all file formats.
 
 NUMBER = r"^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|[iI][nN][fF](inity)?|[nN][aA][nN])$"
 TRUE_WORDS = ("true", "t", "yes", "y", "on", "ja", "oui", "sí", "si", "sì", "sim", "wahr", "vrai", "是")
 FALSE_WORDS = ("false", "f", "no", "n", "off", "nein", "non", "não", "nao", "falsch", "faux", "否")
 WHOLE_WITH_ZEROS = r"^(-?\d+)\.0+$"
-MOST_ROUNDED = 1e-3  # of the spread of a column
+MAX_ROUNDING = 1e-3  # of the spread of a column
 
 
 def cell_type(arrow_type: Any) -> str:
-    """What the file itself says: "number", "boolean", "text", "categorical", "null", "time", "list" or "other"."""
+    """The type in the file: "number", "boolean", "text", "categorical", "null", "time", "list" or "other"."""
     import pyarrow.types as t
 
     tests = {
@@ -148,7 +141,7 @@ def is_list(arrow_type: Any) -> bool:
 
 
 def text(cells: Any) -> Any:
-    """Cells as trimmed text, null where missing; 2.0 becomes "2", as integers with gaps come as floats."""
+    """Cells as trimmed text, null where missing; 2.0 becomes "2", because integers with gaps are read as floats."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -158,7 +151,7 @@ def text(cells: Any) -> Any:
 
 
 def trimmed(cells: Any) -> Any:
-    """As `text`, with the marks for missing cells left as they are written."""
+    """As `text`, but marks of missing cells are kept."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -169,18 +162,25 @@ def trimmed(cells: Any) -> Any:
 
 
 def numbers(cells: Any, name: str, first_row: int = 0) -> np.ndarray:
-    """Cells as float64, NaN where missing; text among them raises an error that names its row."""
+    """Cells as float64, NaN where missing; the error for a cell of text names its row."""
+    import pyarrow.compute as pc
+
     found = cell_type(cells.type)
     if found in ("time", "list", "other"):
-        raise_unsupported_type(name, cells.type)
+        what = "dates or times" if found == "time" else f"values of type {cells.type}"
+        raise DataError(
+            f"Column {name!r} holds {what}; expected numbers or categories. Give the data that the model was fitted on."
+        )
     if found in ("text", "categorical"):
         cells = text(cells)
-        check_numeric(cells, name, first_row)
+        row = pc.index(pc.and_(pc.invert(_is_number(cells)), cells.is_valid()), True).as_py()
+        if row >= 0:
+            raise DataError(not_a_number(name, first_row + row + 1, cells[row].as_py()))
     return _as_floats(cells, name)
 
 
 def numbers_among_text(words: Any, name: str) -> np.ndarray:
-    """As `numbers`, NaN for every text that is no number."""
+    """As `numbers`, NaN for every text that is not a number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -216,21 +216,6 @@ def count_numbers(words: Any) -> int:
     return pc.sum(_is_number(words)).as_py() or 0
 
 
-def check_numeric(words: Any, name: str, first_row: int = 0) -> None:
-    """Raise an error at the first text that is not a number."""
-    row, cell = first_text(words)
-    if cell is not None:
-        raise DataError(not_a_number(name, first_row + row + 1, cell))
-
-
-def first_text(words: Any) -> tuple[int, str | None]:
-    """The first text that is no number, and its row; None where there is none."""
-    import pyarrow.compute as pc
-
-    row = pc.index(pc.and_(pc.invert(_is_number(words)), words.is_valid()), True).as_py()
-    return row, None if row < 0 else words[row].as_py()
-
-
 def _is_number(words: Any) -> Any:
     import pyarrow.compute as pc
 
@@ -245,25 +230,20 @@ def not_a_number(name: str, row: int, cell: str) -> str:
     )
 
 
-def raise_unsupported_type(name: str, arrow_type: Any) -> NoReturn:
-    what = "dates or times" if cell_type(arrow_type) == "time" else f"values of type {arrow_type}"
-    raise DataError(f"Column {name!r} holds {what}; expected numbers or categories. Give what the model was fitted on.")
-
-
 def finite(values: np.ndarray, dtype: Any = np.float32) -> np.ndarray:
-    """A copy in single precision, or in another one; NaN for what is missing or out of its range."""
-    with np.errstate(over="ignore", invalid="ignore"):  # a NaN may be of the kind that raises a flag
+    """A copy in single precision, or in `dtype`; NaN for missing cells and for those out of its range."""
+    with np.errstate(over="ignore", invalid="ignore"):  # signalling NaN, and overflow
         cast = values.astype(dtype)
     cast[~np.isfinite(cast)] = np.nan
     return cast
 
 
 def needs_doubles(present: np.ndarray) -> bool:
-    """Whether single precision would round away what tells these numbers apart: 10⁹ with unit noise, or 10⁻⁶⁰."""
+    """Whether single precision would remove the differences between these numbers: 10⁹ with unit noise, or 10⁻⁶⁰."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         rounded_by = np.median(np.abs(present - present.astype(np.float32)))
-        apart = np.abs(present / 2 - np.median(present / 2))  # halved, or the farthest would be infinitely far apart
-        return bool(rounded_by > 2 * MOST_ROUNDED * (np.median(apart) or apart.mean()))
+        apart = np.abs(present / 2 - np.median(present / 2))  # halved, so that differences do not overflow
+        return bool(rounded_by > 2 * MAX_ROUNDING * (np.median(apart) or apart.mean()))
 
 
 def _as_floats(cells: Any, name: str) -> np.ndarray:
@@ -278,4 +258,4 @@ def _as_floats(cells: Any, name: str) -> np.ndarray:
             f"Column {name!r} cannot be read as numbers ({error}). Correct it, or name it in `ignore` to drop it."
         ) from None
     is_in_one_piece = isinstance(cells, pa.ChunkedArray) and cells.num_chunks == 1
-    return np.asarray(cells.chunk(0) if is_in_one_piece else cells)  # one piece is not copied
+    return np.asarray(cells.chunk(0) if is_in_one_piece else cells)  # a single chunk is not copied

@@ -146,18 +146,18 @@ def _as_tuple(value: Any) -> Any:
 
 
 class Population(NamedTuple):
-    """All rows of a source of which a data set is a sample: too many to be held, read as often as they are needed."""
+    """All rows of the source that a data set is a sample of; they are read again whenever they are needed."""
 
     n_rows: int
-    label_counts: dict[str, int]  # how many of them carry the label of each class
+    label_counts: dict[str, int]  # the number of labelled rows of each class
     batches: "Callable[[Schema], Iterator[Dataset]]"  # data sets of some rows each, by the sample's schema
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows, their labels where there are any, and how the source was read."""
+    """Rows, their labels if there are any, and how the source was read."""
 
-    X: np.ndarray  # (n, d), float32, float64 where that would lose something, or uint8
+    X: np.ndarray  # (n, d), float32, float64 if that would lose precision, or uint8
     labels: Labels  # of n rows; class names are text
     feature_names: list[str]  # one for each column of X
     row_ids: np.ndarray  # (n,)
@@ -165,15 +165,15 @@ class Dataset:
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3)
     columns: list[Column] = field(default_factory=list)  # none for images
     log: list[str] = field(default_factory=list)  # the preprocessing log: sentences, with counts
-    flags: list[str] = field(default_factory=list)  # what a person should look at before believing the answer
+    flags: list[str] = field(default_factory=list)  # what a person should check before trusting the answer
     groups: np.ndarray | None = None  # (n,), such as HAR's subjects
     label_column: str | None = None  # the source's own name of its label column,
     id_column: str | None = None  # of its id column,
     group_column: str | None = None  # of the column that groups come from,
     dropped: list[str] = field(default_factory=list)  # and of those that are not in X
     image_size: int | None = None  # to which larger images were scaled down
-    source: Any = None  # the table as it was opened, in which the user's own columns are
-    population: Population | None = None  # what the rows are a sample of; None where they are all there are
+    source: Any = None  # the opened table, with the user's own columns
+    population: Population | None = None  # what the rows are a sample of; None if they are all rows
 
     def __len__(self) -> int:
         return len(self.X)
@@ -199,7 +199,7 @@ class Dataset:
         return replace(self, **parts, groups=groups, source=None, population=None)
 
     def fingerprint(self) -> str:
-        """SHA-256 of X, labels and names: the same for the same data, whatever file it came from."""
+        """SHA-256 of X, labels and names: the same for the same data from any file."""
         digest = hashlib.sha256(repr((self.X.shape, self.feature_names, list(self.schema.class_names))).encode())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.labels.codes, dtype=np.int64).data)

@@ -1,7 +1,7 @@
 """Dates and times as numbers: days since the first, and day of the week and hour as points on a circle.
 
-Monday follows Sunday as Tuesday follows Monday, so each is the sine and cosine of an angle. Times with a zone become
-UTC. Numbers are never taken for dates: neither 20240105 nor the serial numbers of a spreadsheet.
+Days of the week and hours are the sine and cosine of an angle, because Monday follows Sunday. Times with a zone become
+UTC. Numbers are never read as dates: neither 20240105 nor the serial numbers of a spreadsheet.
 """
 
 from dataclasses import replace
@@ -29,11 +29,11 @@ ORDERS = {
     "time only": "",
 }
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-AMBIGUOUS = {"day first", "month first"}  # where every row can be read either way
+AMBIGUOUS = {"day first", "month first"}  # if every row can be read either way
 
 
 class DatesFound(NamedTuple):
-    """The orders of day, month and year in which most cells can be read, and how many cells that are."""
+    """The orders of day, month and year by which most cells can be read, and the number of these cells."""
 
     orders: list[str]
     n_cells: int
@@ -46,7 +46,7 @@ def find_dates(words: Any) -> DatesFound:
 
 
 def infer_date(name: str, cells: Any, order: str) -> Column | None:
-    """Which of its parts vary, and when it begins; None where every cell is missing."""
+    """A column of the parts that vary, with its first day; None if every cell is missing."""
     present = seconds(cells, order)
     present = present[np.isfinite(present)]
     if len(present) == 0:
@@ -67,15 +67,22 @@ def infer_date(name: str, cells: Any, order: str) -> Column | None:
 
 
 def date_features(cells: Any, column: Column, first_row: int) -> np.ndarray:
-    """(n, features) with NaN where a cell is missing; a cell that is no date raises an error that names its row."""
+    """(n, features) with NaN where a cell is missing; the error for a cell that is not a date names its row."""
     found = seconds(cells, column.date_order)
     if cell_type(cells.type) in ("text", "categorical") and not column.allows_text:
-        _check_all_read(text(cells), found, column, first_row)
+        words = text(cells)
+        wrong = np.flatnonzero(np.isnan(found) & np.asarray(words.is_valid()))
+        if len(wrong):
+            raise DataError(
+                f"Column {column.name!r} holds dates or times ({column.date_order}), but row "
+                f"{first_row + wrong[0] + 1:,} of the data has {words[int(wrong[0])].as_py()!r}. Correct or empty that "
+                f"cell."
+            )
     return _features(found, column)
 
 
 def seconds(cells: Any, order: str) -> np.ndarray:
-    """Since 1970 in UTC, of a time without a date since midnight; NaN where there is none."""
+    """Seconds since 1970 in UTC, or since midnight for times without a date; NaN where missing."""
     import pyarrow as pa
 
     if cell_type(cells.type) in ("text", "categorical"):
@@ -102,13 +109,13 @@ def _circle(share: np.ndarray) -> list[np.ndarray]:
 
 
 def _parsed(words: Any, order: str) -> np.ndarray:
-    """Seconds since 1970 of texts in one order; NaN where they are not."""
+    """Seconds since 1970 of texts in this order; NaN for all others."""
     import pyarrow.compute as pc
 
     date = ORDERS[order]
     pattern = f"^{date}(?:(?:[T ]|, ){TIME})?$" if date else f"^{TIME}$"
     found = pc.extract_regex(words, pattern)
-    if found.null_count == len(found):  # nearly every column of text, and what follows takes long
+    if found.null_count == len(found):  # true of most columns of text, and the rest is slow
         return np.full(len(found), np.nan)
     part = {name: pc.struct_field(found, name) for name in ("hour", "minute", "second", "half", "zone")}
     found_at = _time_of_day(part) + (_midnight(found) if date else 0.0)
@@ -116,12 +123,16 @@ def _parsed(words: Any, order: str) -> np.ndarray:
 
 
 def _midnight(found: Any) -> np.ndarray:
-    """Seconds since 1970 of year, month and day; NaN where there is no such day."""
+    """Seconds since 1970 of year, month and day; NaN if there is no such day."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     year, day = (_floats(pc.struct_field(found, name)) for name in ("year", "day"))
     year = np.where(year < 69, year + 2000, np.where(year < 100, year + 1900, year))
-    month = _month(pc.struct_field(found, "month"))
+    words = pc.struct_field(found, "month")
+    names = pc.utf8_lower(pc.utf8_slice_codeunits(words, 0, 3))
+    by_name = _floats(pc.index_in(names, value_set=pa.array(MONTHS, pa.large_string())))
+    month = np.where(np.isnan(by_name), _floats(words), by_name + 1)
     is_month = np.isfinite(year + month + day) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
     months = np.where(is_month, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
     first = months.astype("datetime64[D]").astype(float)
@@ -129,34 +140,19 @@ def _midnight(found: Any) -> np.ndarray:
     return np.where(is_month & (day <= length), (first + day - 1) * DAY, np.nan)
 
 
-def _month(words: Any) -> np.ndarray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    names = pc.utf8_lower(pc.utf8_slice_codeunits(words, 0, 3))
-    by_name = pc.index_in(names, value_set=pa.array(MONTHS, pa.large_string()))
-    return np.where(np.isnan(_floats(by_name)), _floats(words), _floats(by_name) + 1)
-
-
 def _time_of_day(part: dict[str, Any]) -> np.ndarray:
-    """Seconds after midnight in UTC; 0 where a date has no time."""
+    """Seconds after midnight in UTC; 0 if a date has no time."""
     import pyarrow.compute as pc
 
     hour, minute, second = (np.nan_to_num(_floats(part[name])) for name in ("hour", "minute", "second"))
     half = pc.utf8_lower(pc.utf8_slice_codeunits(part["half"], 0, 1))
     is_half, is_afternoon = _flags(pc.not_equal(half, "")), _flags(pc.equal(half, "p"))
     hour = np.where(is_half, hour % 12 + 12 * is_afternoon, hour)
+    zone = pc.extract_regex(part["zone"], r"^(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})?$")
+    hours, minutes = (np.nan_to_num(_floats(pc.struct_field(zone, name))) for name in ("hours", "minutes"))
+    ahead = np.where(_flags(pc.equal(pc.struct_field(zone, "sign"), "-")), -1, 1) * (60 * hours + minutes)  # of UTC
     is_time = (hour < 24) & (minute < 60) & (second < 61)
-    return np.where(is_time, 3600 * hour + 60 * minute + second - 60 * _offset(part["zone"]), np.nan)
-
-
-def _offset(zones: Any) -> np.ndarray:
-    """Minutes ahead of UTC."""
-    import pyarrow.compute as pc
-
-    found = pc.extract_regex(zones, r"^(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})?$")
-    hours, minutes = (np.nan_to_num(_floats(pc.struct_field(found, name))) for name in ("hours", "minutes"))
-    return np.where(_flags(pc.equal(pc.struct_field(found, "sign"), "-")), -1, 1) * (60 * hours + minutes)
+    return np.where(is_time, 3600 * hour + 60 * minute + second - 60 * ahead, np.nan)
 
 
 def _flags(cells: Any) -> np.ndarray:
@@ -164,7 +160,7 @@ def _flags(cells: Any) -> np.ndarray:
 
 
 def _floats(words: Any) -> np.ndarray:
-    """NaN for what is no number."""
+    """NaN for text that is not a number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -174,12 +170,3 @@ def _floats(words: Any) -> np.ndarray:
     is_number = pc.fill_null(pc.match_substring_regex(digits, r"^\d+(\.\d+)?$"), False)
     numbers = pc.if_else(is_number, digits, pa.scalar(None, digits.type)).cast(pa.float64())
     return np.asarray(numbers.to_numpy(), float)
-
-
-def _check_all_read(words: Any, found: np.ndarray, column: Column, first_row: int) -> None:
-    wrong = np.flatnonzero(np.isnan(found) & np.asarray(words.is_valid()))
-    if len(wrong):
-        raise DataError(
-            f"Column {column.name!r} holds dates or times ({column.date_order}), but row {first_row + wrong[0] + 1:,} "
-            f"of the data has {words[int(wrong[0])].as_py()!r}. Correct or empty that cell."
-        )

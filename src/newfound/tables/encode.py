@@ -1,4 +1,4 @@
-"""From cells to X and to labels, by what was decided about each column; what is missing is filled and counted."""
+"""Cells become X and labels: each column as it was decided, with missing cells filled and counted."""
 
 import re
 from collections.abc import Sequence
@@ -16,28 +16,27 @@ from newfound.tables.cells import (
     cell_type,
     count_numbers,
     finite,
+    is_list,
     numbers,
     numbers_among_text,
     plain_numbers,
     text,
     trimmed,
 )
-from newfound.tables.columns import list_values
 from newfound.tables.dataset import MISSING_CATEGORY, Column
-from newfound.tables.dates import date_features
 
-# ---- From cells to X, by what was decided about each column; what is missing or unknown is filled and counted ----
+# ---- From cells to X ----
 
 
 def encode(table: Any, columns: Sequence[Column], first_row: int = 0) -> tuple[np.ndarray, list[Column]]:
-    """X, and the columns with what was missing or unknown in these rows counted."""
+    """X, and the columns with the numbers of missing and unknown cells in these rows."""
     X = np.zeros((table.num_rows, sum(len(column.positions) for column in columns)), precision(columns))
     encoders = {"categorical": _encode_categories, "date": _encode_dates, "block": _encode_block}
     return X, [encoders.get(c.feature_type, _encode_numbers)(X, c, table, first_row) for c in columns]
 
 
 def precision(columns: Sequence[Column]) -> type[np.floating]:
-    """What X is in: single precision, unless that would lose something."""
+    """Single precision, unless a column needs double."""
     return np.float64 if any(column.is_double for column in columns) else np.float32
 
 
@@ -53,13 +52,13 @@ def _encode_numbers(X: np.ndarray, column: Column, table: Any, first_row: int) -
     else:
         values = (booleans if column.feature_type == "binary" else numbers)(cells, column.name, first_row)
     values = finite(values, X.dtype)
-    counted = fill_missing(values, column)  # before it goes where its cells are far apart
+    counted = fill_missing(values, column)  # while the cells are contiguous
     X[:, column.positions[0]] = values
     return replace(counted, n_missing=counted.n_missing - n_text, n_unknown=counted.n_unknown + n_text)
 
 
 def fill_missing(values: np.ndarray, column: Column) -> Column:
-    """Fill NaN, and what is not 0 or 1 in a binary column, in place; the column with both counted."""
+    """Fill NaN, and other values than 0 and 1 in a binary column, in place; return the column with both counted."""
     is_missing = np.isnan(values)
     is_binary = column.feature_type == "binary"
     is_unknown = ~is_missing & (values != 0) & (values != 1) if is_binary else np.zeros_like(is_missing)
@@ -68,6 +67,8 @@ def fill_missing(values: np.ndarray, column: Column) -> Column:
 
 
 def _encode_dates(X: np.ndarray, column: Column, table: Any, first_row: int) -> Column:
+    from newfound.tables.dates import date_features
+
     cells = table.column(column.name)
     counted = _fill_rows(X, column, date_features(cells, column, first_row))
     n_empty = text(cells).null_count if cell_type(cells.type) == "text" else counted.n_missing
@@ -84,7 +85,7 @@ def _encode_block(X: np.ndarray, column: Column, table: Any, first_row: int) -> 
 
 
 def _fill_rows(X: np.ndarray, column: Column, values: np.ndarray) -> Column:
-    """Put values in their place, with the fill values where they are missing; cells are counted by their rows."""
+    """Put values in place, filled where missing; a row of the block or date counts as one cell."""
     here = X[:, column.positions[0] : column.positions[-1] + 1]
     here[:] = values
     is_missing = np.isnan(values)
@@ -94,7 +95,7 @@ def _fill_rows(X: np.ndarray, column: Column, values: np.ndarray) -> Column:
 
 
 def _encode_categories(X: np.ndarray, column: Column, table: Any, first_row: int) -> Column:
-    """One-hot; all zeros where the category is unknown."""
+    """One-hot; all zeros if the category is unknown."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -107,16 +108,60 @@ def _encode_categories(X: np.ndarray, column: Column, table: Any, first_row: int
     return replace(column, n_missing=words.null_count, n_unknown=n_unknown)
 
 
-# ---- The labels of a file: an Arrow column becomes a Labels. The rule is that of newfound.labels ----
-# A file of text has no types, so class names are text (3 is "3"), 2.0 is read as 2, and a column of fractions is
+def list_values(cells: Any, column: Column, first_row: int = 0) -> np.ndarray:
+    """(n, width), NaN where a list is missing; the error for a list of another length names its row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not is_list(cells.type):
+        raise DataError(
+            f"Column {column.name!r} holds values of type {cells.type}; the model was fitted on lists of "
+            f"{column.width} numbers. Give such lists."
+        )
+    lengths = np.asarray(pc.list_value_length(cells).cast(pa.float64()).to_numpy(), float)
+    wrong = np.flatnonzero(np.isfinite(lengths) & (lengths != column.width))
+    if len(wrong):
+        raise DataError(
+            f"Column {column.name!r} holds lists of {column.width} numbers, but row {first_row + wrong[0] + 1:,} of "
+            f"the data has {lengths[wrong[0]]:.0f}. Give a list of that length, or empty that cell."
+        )
+    values = np.full((len(cells), column.width), np.nan, np.float32)
+    present = pc.list_flatten(cells.drop_null()).cast(pa.float32(), safe=False)
+    values[np.isfinite(lengths)] = np.asarray(present.to_numpy()).reshape(-1, column.width)
+    return finite(values)
+
+
+# ---- From cells to labels, by the rule of newfound.labels ----
+# A text file declares no types, so class names are text (3 is "3") and 2.0 is read as 2. A column of fractions is
 # refused: it is a measurement, not a label.
+
+
+def labels_of(table: Any, label: str | None, declared: Sequence[str] = ()) -> Labels:
+    """The labels of a table, by the name of their column."""
+    if label is None:
+        return Labels.none(table.num_rows, declared)
+    return labels_of_column(table.column(label), label, declared)
 
 
 def labels_of_column(cells: Any, name: str, declared: Sequence[str] = ()) -> Labels:
     """Labels of an Arrow column; declared classes keep their place, others follow them."""
-    encoded = _encoded(cells, name)
+    import pyarrow as pa
+
+    plain = cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
+    if cell_type(plain.type) not in ("number", "boolean", "text", "null", "time"):
+        raise DataError(
+            f"The labels in {name!r} are values of type {cells.type}; expected integers or text. Name another column."
+        )
+    encoded = plain.dictionary_encode("encode").combine_chunks()  # one dictionary of all values, nulls included
     values = trimmed(encoded.dictionary).to_pylist()  # a million rows have few distinct values
-    _check_no_fractions([value for value in values if value is not None and value not in MISSING], name)
+    present = [value for value in values if value is not None and value not in MISSING]
+    if all(re.match(NUMBER, value) for value in present):
+        fraction = next((value for value in present if not float(value).is_integer()), None)
+        if fraction is not None:
+            raise DataError(
+                f"The labels in {name!r} are numbers with fractions, such as {fraction}, but labels are names of "
+                f"classes. Name another column, or cut these numbers into ranges first."
+            )
     return Labels.of_distinct(values, encoded.indices.to_numpy(), declared)
 
 
@@ -133,7 +178,7 @@ def labels_of_array(y: Any, n_rows: int, name: str = "y", declared: Sequence[str
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise DataError(f"The labels {name!r} must all be integers or all strings ({error}).") from None
     except UnicodeDecodeError:
-        raise DataError(f"The labels {name!r} hold something that is no text. Save them again as UTF-8.") from None
+        raise DataError(f"The labels {name!r} are not all valid text. Save them again as UTF-8.") from None
     return labels_of_column(pa.chunked_array([cells]), name, declared)
 
 
@@ -142,27 +187,4 @@ def check_one_for_each_row(values: np.ndarray, n_rows: int, name: str) -> None:
         raise DataError(
             f"The labels {name!r} must be one for each of the {n_rows:,} rows, got an array of shape {values.shape}. "
             f"Give a label for every row, and -1 or '' where there is none."
-        )
-
-
-def _encoded(cells: Any, name: str) -> Any:
-    """One dictionary of all values, nulls included; a categorical column may come with one for each chunk."""
-    import pyarrow as pa
-
-    plain = cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
-    if cell_type(plain.type) not in ("number", "boolean", "text", "null", "time"):
-        raise DataError(
-            f"The labels in {name!r} are values of type {cells.type}; expected integers or text. Name another column."
-        )
-    return plain.dictionary_encode("encode").combine_chunks()
-
-
-def _check_no_fractions(names: Sequence[str], name: str) -> None:
-    if not all(re.match(NUMBER, value) for value in names):
-        return
-    fraction = next((value for value in names if not float(value).is_integer()), None)
-    if fraction is not None:
-        raise DataError(
-            f"The labels in {name!r} are numbers with fractions, such as {fraction}, but labels are names of classes. "
-            f"Name another column, or cut these numbers into ranges first."
         )

@@ -15,48 +15,45 @@ from typing import Any, ClassVar, NamedTuple, TextIO
 
 import numpy as np
 
-from newfound._internal.words import DataError, quoted_list, shortened
+from newfound._internal.words import DataError, quoted_list, reason_of, shortened
 from newfound.labels import MISSING
 from newfound.tables.cells import NUMBER, not_a_number
 from newfound.tables.limits import check_memory
 
-# ---- What a table format is: a name, whether it streams, and how column names, whole tables and batches are read ----
-# A new format is one class in one file of its own and one line in `formats.FORMATS`.
-
 
 class ColumnSelection(NamedTuple):
-    """The columns to read. CSV has no types: some are to be read as text, some as numbers, the rest as they look."""
+    """The columns to read. CSV declares no types: columns in neither `text` nor `numbers` are inferred."""
 
     names: Sequence[str]  # trimmed
     text: Collection[str] = ()
     numbers: Collection[str] = ()
-    marked: Collection[str] = ()  # text in which "NA" and the like stay as they are written, to be told
+    marked: Collection[str] = ()  # text in which marks of missing cells, such as "NA", are kept
 
     def as_written(self, written: Sequence[str]) -> list[str]:
-        """The selected names as they are written in the file, where they may have spaces around them."""
+        """The selected names as the file has them, possibly with spaces around them."""
         by_name = dict(zip(column_names(written), written, strict=True))
         chosen = [by_name[name] for name in self.names]
         twice = next((name for name in chosen if written.count(name) > 1), None)
         if twice is not None:
-            raise DataError(f"More than one column is named {shortened(twice)!r}. Give each a name of its own.")
+            raise DataError(f"More than one column is named {shortened(twice)!r}. Give each a different name.")
         return chosen
 
 
 def column_names(written: Sequence[str]) -> list[str]:
-    """Trimmed; a column without a name, as pandas and R write the index, is called by its place."""
+    """Trimmed; a column without a name, such as the index in files of pandas and R, is named by its position."""
     return [name.strip() or f"column {i}" for i, name in enumerate(written, 1)]
 
 
 class TableFormat(ABC):
-    """Reads files of one format. What is read may carry the names as they are written; `TableFile` trims them."""
+    """Reads files of one format. Results may have the names as they are written; `TableFile` trims them."""
 
     name: ClassVar[str]
-    streams: ClassVar[bool]  # whether `batches` needs the memory of a few batches only, whatever the file's size
+    streams: ClassVar[bool]  # whether `batches` takes the memory of a few batches only, for a file of any size
     has_types: ClassVar[bool] = True  # whether the file says which columns are numbers
 
     @abstractmethod
     def column_names(self, path: Path) -> list[str]:
-        """The column names, as they are written."""
+        """The column names as they are written."""
 
     @abstractmethod
     def read(self, path: Path, selection: ColumnSelection) -> Any:
@@ -64,74 +61,64 @@ class TableFormat(ABC):
 
     @abstractmethod
     def batches(self, path: Path, selection: ColumnSelection, rows: int) -> Iterator[Any]:
-        """The selected columns as Arrow record batches of any size, best of about `rows` rows."""
+        """The selected columns as Arrow record batches of any size, preferably of about `rows` rows."""
 
     def n_bytes(self, path: Path) -> int:
-        """About what its cells take in memory."""
+        """Approximately the memory that its cells take."""
         return path.stat().st_size
 
 
 def validated(table: Any) -> Any:
-    """A table or batch whose every offset and index was looked at: what a file says of its buffers may be wrong."""
-    table.validate(full=True)
-    for field in table.schema:
-        _check_time_zone(field.type)
-    return without_views(table)
-
-
-def _check_time_zone(arrow_type: Any) -> None:
-    """Arrow looks a time zone up when it is first needed, which may be far from here."""
+    """A table or batch after a check of every offset and index: a file may hold wrong ones."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_timestamp(arrow_type) and arrow_type.tz is not None:
-        pc.local_timestamp(pa.scalar(0, pa.int64()).cast(arrow_type))
+    table.validate(full=True)
+    for field in table.schema:
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None:  # else an unknown zone would fail later
+            pc.local_timestamp(pa.scalar(0, pa.int64()).cast(field.type))
+    return without_views(table)
 
 
 def without_views(table: Any) -> Any:
-    """Text as Arrow has long had it: for views of text, which polars makes, it lacks functions."""
+    """The table with plain text in place of views of text, which polars writes: Arrow lacks functions for them."""
     import pyarrow as pa
 
     plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
     for i, field in enumerate(table.schema):
         if field.type in plain:
-            table = table.set_column(i, field.name, _rewritten(table.column(i), plain[field.type]))
+            cells = table.column(i)
+            is_present = np.asarray(cells.is_valid())
+            # Not cast at once: a missing view may point anywhere, and no check covers it
+            position = pa.array(np.cumsum(is_present) - 1, mask=~is_present)
+            present = cells.drop_null().cast(plain[field.type])
+            table = table.set_column(i, field.name, present.take(position))
     return table
-
-
-def _rewritten(cells: Any, plain_type: Any) -> Any:
-    """The cells in another type. A missing view may point anywhere, nobody looked at it, and a cast would follow."""
-    import pyarrow as pa
-
-    is_present = np.asarray(cells.is_valid())
-    position = pa.array(np.cumsum(is_present) - 1, mask=~is_present)
-    return cells.drop_null().cast(plain_type).take(position)
 
 
 @contextmanager
 def opened_by_arrow(path: Path, format_name: str) -> Iterator[Any]:
-    """A binary file; whatever Arrow finds wrong with it becomes a DataError."""
+    """An open binary file; every error of Arrow becomes a DataError."""
     import pyarrow as pa
 
     try:
         with pa.OSFile(str(path)) as file:
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__
         raise DataError(
             f"{path.name!r} is not a complete {format_name} file: it is cut short, damaged or of another format "
-            f"({reason}). Copy or download it again, or save it again."
+            f"({reason_of(error)}). Copy or download it again, or save it again."
         ) from None
 
 
-# ---- CSV and TSV, read by Arrow. Where Arrow fails, the file is read once more, slowly, to say which row is wrong ----
+# ---- CSV and TSV, read by Arrow. If Arrow fails, the file is read again, slowly, to find the row that is wrong ----
 
-BLOCK = 1 << 20  # bytes Arrow parses at a time; larger ones are slower and take more memory,
-ROWS_IN_BLOCK = 32  # but a row must fit: wide tables, by the length of their header, get blocks of at least so many
+BLOCK = 1 << 20  # bytes that Arrow parses at a time; larger blocks are slower and take more memory,
+ROWS_IN_BLOCK = 32  # but rows must fit: the block of a wide table has this many times the length of its header
 READ_ERRORS = (csv.Error, EOFError, OSError, zlib.error)  # of the file, or of the gzip around it
-LONGEST_LINE = 1 << 26  # characters of a header; a file without line breaks is not read whole to find it
+LONGEST_LINE = 1 << 26  # characters of a header: a file without line breaks is not read whole
 DELIMITERS = (",", "\t", ";", "|")
-USUAL_RATIO = 4  # by which gzip makes a table smaller
+USUAL_RATIO = 4  # of a table's size to that of its gzip file
 
 
 @dataclass(frozen=True)
@@ -145,8 +132,18 @@ class CSVFormat(TableFormat):
     has_types = False
 
     def column_names(self, path: Path) -> list[str]:
+        """The header; refuse a first row that looks like data."""
         names = self._header(path)
-        _check_header(names, path)
+        numbers = [name.strip() for name in names if re.match(NUMBER, name.strip())]
+        # Whole numbers in order are names: of the columns of a matrix in pandas, or of years
+        are_names = all(number.isdecimal() for number in numbers) and all(
+            int(first) < int(second) for first, second in pairwise(numbers)
+        )
+        if 2 * len(numbers) >= len(names) and not are_names:
+            raise DataError(
+                f"{path.name!r} seems to have no header: its first row is {quoted_list(names, 4)}. "
+                f"Add a first line with the names of the {len(names)} columns."
+            )
         return names
 
     def read(self, path: Path, selection: ColumnSelection) -> Any:
@@ -199,7 +196,7 @@ class CSVFormat(TableFormat):
         }
 
     def _diagnosis(self, path: Path, numbers: Collection[str], error: object) -> DataError:
-        """What is behind Arrow's error: the first row that is ragged, wrongly encoded, or has text for a number."""
+        """The reason for Arrow's error: the first row with a wrong length or encoding, or with text for a number."""
         try:
             with _open(path) as file:
                 rows = (row for row in csv.reader(file, delimiter=self.delimiter_of(path)) if row)
@@ -217,7 +214,7 @@ class CSVFormat(TableFormat):
 
 
 def with_types(table: Any, selection: ColumnSelection) -> Any:
-    """Cells that were read as text, as they would have been read from a file that holds just these."""
+    """Cells that were read as text, with the types that they would have in a file of these rows only."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -243,27 +240,8 @@ def _convert_options(selection: ColumnSelection, written: Sequence[str]) -> Any:
         column_types={in_file[name]: arrow_type for name, arrow_type in types.items()},
         include_columns=list(written),
         null_values=list(MISSING),
-        strings_can_be_null=not selection.marked,  # else `_with_nulls` does it, for all but these
+        strings_can_be_null=not selection.marked,  # otherwise `_with_nulls` finds them
     )
-
-
-def _check_header(names: Sequence[str], path: Path) -> None:
-    """Raise an error where the first row looks like data."""
-    numbers = [name for name in names if re.match(NUMBER, name.strip())]
-    if 2 * len(numbers) < len(names) or _is_increasing(numbers):
-        return
-    raise DataError(
-        f"{path.name!r} seems to have no header: its first row is {quoted_list(names, 4)}. "
-        f"Add a first line with the names of the {len(names)} columns."
-    )
-
-
-def _is_increasing(names: Sequence[str]) -> bool:
-    """Whole numbers in order, as pandas names the columns of a matrix, or as years are."""
-    if not all(name.strip().isdecimal() for name in names):
-        return False
-    values = [int(name) for name in names]
-    return all(a < b for a, b in pairwise(values))
 
 
 def _error_in_row(row: list[str], i: int, n_columns: int, numeric: Sequence[tuple[int, str]]) -> str | None:
@@ -293,10 +271,10 @@ def _first_line(path: Path) -> str:
 
 def _wrong_encoding(path: Path, problem: UnicodeDecodeError) -> DataError:
     try:
-        with _open(path, "latin-1") as file:  # decodes anything
+        with _open(path, "latin-1") as file:  # decodes any bytes
             n, line = next((i, line) for i, line in enumerate(file, 1) if not _is_utf8(line))
     except (*READ_ERRORS, StopIteration):
-        return DataError(f"{path.name!r} is not UTF-8 text, and cut short or damaged. Copy or download it again.")
+        return DataError(f"{path.name!r} is not UTF-8 text, and is cut short or damaged. Copy or download it again.")
     return DataError(
         f"{path.name!r} is not UTF-8 text: line {n:,} holds the byte 0x{problem.object[problem.start]:02x} "
         f'({line.strip()[:40]!r} if it is Latin-1). Save the file again as UTF-8 (spreadsheets call it "CSV UTF-8").'
@@ -312,7 +290,7 @@ def _is_utf8(line: str) -> bool:
 
 
 def _with_nulls(table: Any, selection: ColumnSelection) -> Any:
-    """Missing cells as nulls, as Arrow would have made them, but for the columns whose marks are to be told."""
+    """Missing cells as nulls, as Arrow would read them, except in columns whose marks are reported."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -326,7 +304,7 @@ def _with_nulls(table: Any, selection: ColumnSelection) -> Any:
 
 
 def _arrow_source(path: Path) -> Any:
-    """Arrow unzips by the file's name, and knows .gz but not .GZ."""
+    """Arrow unzips by the file's name: .gz but not .GZ."""
     import pyarrow as pa
 
     is_unknown = path.suffix != ".gz" and path.suffix.lower() == ".gz"
@@ -342,7 +320,7 @@ def _open(path: Path, encoding: str = "utf-8-sig") -> TextIO:
 # ---- Parquet ----
 
 CELL = 8  # bytes of a number
-PAGES_AT_A_TIME = 2**16  # bytes of each column; without a number, Arrow holds whole row groups, which may be the file
+PAGES_AT_A_TIME = 2**16  # bytes of each column; by default, Arrow holds whole row groups, which may be the whole file
 
 
 class ParquetFormat(TableFormat):
@@ -363,7 +341,7 @@ class ParquetFormat(TableFormat):
         with opened_by_arrow(path, self.name) as file:
             table = ParquetFile(file, page_checksum_verification=True)
             written = selection.as_written(table.schema_arrow.names)
-            check_memory(_least_bytes(table.metadata, len(written)), repr(path.name))
+            check_memory(max(0, table.metadata.num_rows) * len(written), repr(path.name))  # were each cell a byte
             return validated(table.read(written))
 
     def batches(self, path: Path, selection: ColumnSelection, rows: int, row_group: int | None = None) -> Iterator[Any]:
@@ -385,12 +363,7 @@ class ParquetFormat(TableFormat):
             return about.num_rows * about.num_columns * CELL
 
 
-def _least_bytes(metadata: Any, n_columns: int) -> int:
-    """What the rows take that the file announces, were each cell a byte."""
-    return max(0, metadata.num_rows) * n_columns
-
-
-# ---- Feather, which is Arrow's own file format ----
+# ---- Feather, the file format of Arrow ----
 
 
 class FeatherFormat(TableFormat):
@@ -421,7 +394,7 @@ class FeatherFormat(TableFormat):
             yield from (validated(reader.get_batch(i)).select(written) for i in range(reader.num_record_batches))
 
 
-# ---- The registry of table formats: which suffix is read by which format. A new format is one line here ----
+# ---- The registry: the format of each suffix. A new format is one line here ----
 
 FORMATS: dict[str, TableFormat] = {
     ".csv": CSVFormat(),
@@ -447,11 +420,5 @@ def is_table(path: str | PathLike) -> bool:
 
 
 def streams(path: str | PathLike) -> bool:
-    """Whether `read_batches` reads this file a block at a time; False for everything that is no table file."""
+    """Whether `read_batches` reads this file a block at a time; False if it is not a table file."""
     return is_table(path) and FORMATS[file_suffix(Path(path))].streams
-
-
-def format_of(path: Path) -> TableFormat:
-    if not is_table(path):
-        raise DataError(f"{path.name!r} is no table file. Give a file that ends in {', '.join(FORMATS)}.")
-    return FORMATS[file_suffix(path)]

@@ -24,9 +24,9 @@ from newfound.tables.dataset import Dataset, Schema, TrainTest, align, pixel_nam
 from newfound.tables.encode import check_one_for_each_row, labels_of_array
 from newfound.tables.formats import ColumnSelection, is_table
 from newfound.tables.limits import DEFLATE, check_memory, is_text
-from newfound.tables.sources import TableFile, check_column
+from newfound.tables.sources import IMAGE_SUFFIXES, TableFile, check_column
 
-# ---- IDX, the format of MNIST and Fashion-MNIST: four bytes of magic, the dimensions, then the values ----
+# ---- IDX: four bytes of magic, the dimensions, then the values ----
 
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 CHUNK = 1 << 24  # bytes
@@ -34,20 +34,25 @@ REMEDY = "Download or copy it again."
 
 
 def is_idx(path: Path) -> bool:
-    """By its name: "train-images-idx3-ubyte.gz", "digits.idx"."""
+    """Whether the name is that of an IDX file: "train-images-idx3-ubyte.gz", "digits.idx"."""
     name = path.name.lower().removesuffix(".gz")
     return name.endswith(".idx") or ("-idx" in name and name.endswith("ubyte"))
 
 
 def read_idx(path: str | PathLike) -> np.ndarray:
-    """The array in an IDX file, gzipped or not. Its header is trusted only as far as the content agrees."""
+    """The array in an IDX file, gzipped or not; refuse a header that does not match the content."""
     path = Path(path)
     try:
         with open_unzipped(path) as file:
             dtype, shape = _read_header(file, path)
             expected = math.prod(shape) * dtype.itemsize
             check_memory(min(expected, DEFLATE * path.stat().st_size), repr(path.name))
-            content = _read_at_most(file, expected + 1)
+            chunks: list[bytes] = []  # read at once, a wrong header would reserve all the memory it announces
+            missing = expected + 1
+            while missing > 0 and (chunk := file.read(min(missing, CHUNK))):
+                chunks.append(chunk)
+                missing -= len(chunk)
+            content = b"".join(chunks)
     except (EOFError, OSError, zlib.error) as error:
         raise DataError(f"{path.name!r} is cut short or damaged ({error}). {REMEDY}") from None
     if len(content) != expected:
@@ -60,7 +65,7 @@ def read_idx(path: str | PathLike) -> np.ndarray:
 
 
 def open_unzipped(path: Path) -> BinaryIO:
-    """The file's content, unzipped where it is gzipped, whatever its name says."""
+    """The file's content, unzipped if it is gzipped; its name does not matter."""
     with open(path, "rb") as file:
         is_gzipped = file.read(2) == b"\x1f\x8b"
     return gzip.open(path, "rb") if is_gzipped else open(path, "rb")  # type: ignore[return-value]
@@ -79,19 +84,10 @@ def _read_header(file: BinaryIO, path: Path) -> tuple[np.dtype, tuple[int, ...]]
     return np.dtype(TYPES[magic[2]]), tuple(int(n) for n in np.frombuffer(dimensions, ">u4"))
 
 
-def _read_at_most(file: BinaryIO, n: int) -> bytes:
-    """In chunks: read at once, a wrong header would reserve all the memory it names."""
-    chunks: list[bytes] = []
-    while n > 0 and (chunk := file.read(min(n, CHUNK))):
-        chunks.append(chunk)
-        n -= len(chunk)
-    return b"".join(chunks)
-
-
 def read_idx_images(
     images: str | PathLike, labels: str | PathLike | None = None, class_names: Sequence[str] | None = None
 ) -> Dataset:
-    """A Dataset from a file of images and, if there is one, of labels; class_names are what 0, 1, 2, … mean"""
+    """A Dataset from a file of images and, if given, one of labels; class_names are the names of 0, 1, 2, …"""
     pixels = read_idx(images)
     if pixels.ndim != 3 or pixels.dtype != np.uint8 or pixels.size == 0:
         raise DataError(
@@ -129,22 +125,21 @@ def _read_labels(path: str | PathLike | None, n_rows: int, class_names: Sequence
 
 
 # ---- A folder of images, all of one size: labels from its sub-folders, or from a table of files and labels ----
-# Images larger than `image_size` are scaled down, and the log says so: each pixel becomes a column.
+# Images larger than `image_size` are scaled down, and the log reports it: each pixel becomes a column.
 
-IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 UNLABELLED_FOLDER = re.compile(r"unlabel+ed", re.IGNORECASE)  # both spellings
 LABELS_FILE = "labels.csv"
 GREY, COLOUR = ("1", "L"), ("RGB", "RGBA", "P", "PA", "LA", "CMYK", "YCbCr", "HSV", "LAB")
 
 
 SCALED = "Larger images were scaled down to {size} pixels on the longer side; `image_size` sets another number."
-IMAGE_SIZE = 128  # most pixels of the longer side, where nothing else is asked
-MOST_PIXELS = 1 << 26  # of a file that is opened at all: a few bytes can announce any number
-MOST_FOLDERS = 64  # one within the other
+IMAGE_SIZE = 128  # the default maximum of pixels on the longer side
+MAX_PIXELS = 1 << 26  # of a file: a few bytes can announce any number
+MAX_DEPTH = 64  # of nested folders
 
 
 class Shape(NamedTuple):
-    """What all images of a folder become."""
+    """The shape that all images of a folder get."""
 
     height: int
     width: int
@@ -162,7 +157,7 @@ def read_images(
     schema: Schema | None = None,
     image_size: int | None = None,
 ) -> Dataset:
-    """A Dataset of bytes, one row for each image; its path inside the folder is its id."""
+    """A Dataset of bytes, one row for each image; the path inside the folder is the row's id."""
     folder = Path(folder)
     paths, n_other = find_images(folder)
     names = [path.relative_to(folder).as_posix() for path in paths]
@@ -170,7 +165,9 @@ def read_images(
     if labels is not None or labels_file.is_file():
         found, label_column, source = _labels_from_file(names, labels_file), "label", repr(labels_file.name)
     else:
-        found, label_column, source = _labels_from_folders(names), "folder", "the sub-folders"
+        tops = [name.split("/")[0] if "/" in name else "" for name in names]
+        tops = ["" if UNLABELLED_FOLDER.fullmatch(top) else top for top in tops]
+        found, label_column, source = labels_of_array(tops, len(names), "the folders"), "folder", "the sub-folders"
     own_label = label_column if found.n_labelled else None
     made = _one_shape(paths, folder, schema, image_size)
     shape, mode = made.of_array, "RGB" if made.has_colour else "greyscale"
@@ -194,7 +191,7 @@ def read_images(
 
 
 def find_images(folder: Path) -> tuple[list[Path], int]:
-    """The images in the folder and below, in the order of their names, and how many other files there are."""
+    """The images in the folder and below, in the order of their names, and the number of other files."""
     files = [path for path in sorted(_visible_files(folder)) if path.name != LABELS_FILE]
     unwritable = next((path for path in files if not is_text(path.name)), None)
     if unwritable is not None:
@@ -210,22 +207,14 @@ def find_images(folder: Path) -> tuple[list[Path], int]:
 
 
 def _visible_files(folder: Path) -> Iterator[Path]:
-    """Files in the folder and below, also where a link leads to a folder; not through links that lead in a circle."""
+    """Files in the folder and below. Links to folders are followed, except those to a folder that contains them."""
     for place, folders, names in os.walk(folder, followlinks=True):
         depth = len(Path(place).relative_to(folder).parts)
-        folders[:] = [name for name in folders if not name.startswith(".") and depth < MOST_FOLDERS]
-        folders[:] = [name for name in folders if not _leads_back(Path(place) / name)]
+        visible = [Path(place) / name for name in folders if not name.startswith(".") and depth < MAX_DEPTH]
+        above = (Path(place).resolve(), *Path(place).resolve().parents)
+        folders[:] = [folder.name for folder in visible if not (folder.is_symlink() and folder.resolve() in above)]
         paths = (Path(place) / name for name in names if not name.startswith("."))
         yield from (path for path in paths if path.is_file())
-
-
-def _leads_back(folder: Path) -> bool:
-    return folder.is_symlink() and folder.resolve() in (folder.parent.resolve(), *folder.parent.resolve().parents)
-
-
-def _labels_from_folders(names: Sequence[str]) -> Labels:
-    tops = [name.split("/")[0] if "/" in name else "" for name in names]
-    return labels_of_array(["" if UNLABELLED_FOLDER.fullmatch(top) else top for top in tops], len(names), "the folders")
 
 
 def _labels_from_file(names: Sequence[str], path: Path) -> Labels:
@@ -253,8 +242,14 @@ def _labels_from_file(names: Sequence[str], path: Path) -> Labels:
 
 
 def _one_shape(paths: Sequence[Path], folder: Path, schema: Schema | None, image_size: int | None) -> Shape:
-    """Height and width that all images have once they are scaled, and colours where any of them has some."""
-    at_most = _checked_size(image_size) if schema is None else schema.image_size or MOST_PIXELS
+    """The height and width of all images after scaling; in colour if any image is."""
+    rule = Number(1, 4096, whole=True)
+    if schema is None and image_size is not None and not rule.accepts(image_size):
+        raise DataError(f"`image_size` must be {rule}: pixels of the longer side; got {image_size!r}.")
+    if schema is not None:
+        at_most = schema.image_size or MAX_PIXELS
+    else:
+        at_most = IMAGE_SIZE if image_size is None else int(image_size)
     has_colour, is_scaled = schema is not None and len(schema.image_shape or ()) == 3, False
     first, first_size = paths[0], _size_and_mode(paths[0])[0]
     width, height = _scaled(first_size, at_most)
@@ -272,33 +267,23 @@ def _one_shape(paths: Sequence[Path], folder: Path, schema: Schema | None, image
     return Shape(height, width, has_colour, is_scaled)
 
 
-def _checked_size(image_size: int | None) -> int:
-    rule = Number(1, 4096, whole=True)
-    if image_size is not None and not rule.accepts(image_size):
-        raise DataError(f"`image_size` must be {rule}: pixels of the longer side; got {image_size!r}.")
-    return IMAGE_SIZE if image_size is None else int(image_size)
-
-
 def _scaled(size: tuple[int, int], at_most: int) -> tuple[int, int]:
-    """Width and height, brought down in proportion to at most so many pixels."""
+    """Width and height in the same proportion, the longer with at most `at_most` pixels."""
     longer = max(size)
-    return (
-        size
-        if longer <= at_most
-        else (max(1, round(size[0] * at_most / longer)), max(1, round(size[1] * at_most / longer)))
-    )
+    if longer <= at_most:
+        return size
+    return max(1, round(size[0] * at_most / longer)), max(1, round(size[1] * at_most / longer))
 
 
 def _size_and_mode(path: Path) -> tuple[tuple[int, int], str]:
-
     try:
         with _opened(path) as image:  # reads the header only
             size, mode = image.size, image.mode
-    except Exception as error:  # whatever a decoder of Pillow's raises for a damaged file, and they are many
+    except Exception as error:  # Pillow's decoders raise many kinds
         _raise_unreadable(path, error)
-    if size[0] * size[1] > MOST_PIXELS or min(size) < 1:
+    if size[0] * size[1] > MAX_PIXELS or min(size) < 1:
         raise DataError(
-            f"{path.name!r} announces {size[0]:,} × {size[1]:,} pixels; expected at most {MOST_PIXELS:,} in all. "
+            f"{path.name!r} announces {size[0]:,} × {size[1]:,} pixels; expected at most {MAX_PIXELS:,} in all. "
             f"Save it again in a smaller size, or remove it."
         )
     if mode not in GREY + COLOUR:
@@ -311,28 +296,25 @@ def _opened(path: Path) -> Iterator[Any]:
     from PIL import Image
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Pillow's: sizes are checked here, and what is damaged is refused
+        warnings.simplefilter("ignore")  # Pillow's own: sizes are checked here, and damaged files are refused
         with Image.open(path) as image:
             yield image
 
 
 def _pixels(paths: Sequence[Path], shape: Shape) -> np.ndarray:
     X = np.empty((len(paths), math.prod(shape.of_array)), np.uint8)
+    mode, size = "RGB" if shape.has_colour else "L", (shape.width, shape.height)
     for row, path in zip(X, paths, strict=True):
         try:
-            row[:] = _array(path, shape).ravel()
+            with _opened(path) as image:
+                if image.size == size:
+                    row[:] = np.asarray(image.convert(mode)).ravel()
+                else:
+                    image.draft(mode, (2 * size[0], 2 * size[1]))  # JPEG is decoded at a fraction of its size
+                    row[:] = np.asarray(image.convert(mode).resize(size, reducing_gap=2.0)).ravel()
         except Exception as error:  # as above
             _raise_unreadable(path, error)
     return X
-
-
-def _array(path: Path, shape: Shape) -> np.ndarray:
-    mode, size = "RGB" if shape.has_colour else "L", (shape.width, shape.height)
-    with _opened(path) as image:
-        if image.size == size:
-            return np.asarray(image.convert(mode))
-        image.draft(mode, (2 * size[0], 2 * size[1]))  # JPEG is decoded at a fraction of its size
-        return np.asarray(image.convert(mode).resize(size, reducing_gap=2.0))
 
 
 def _raise_unreadable(path: Path, error: Any) -> NoReturn:
@@ -346,7 +328,7 @@ DIGITS = [str(digit) for digit in range(10)]
 
 
 def read_digits() -> TrainTest:
-    """Comes with scikit-learn, without a split: a fixed, stratified quarter of it is the test part."""
+    """The test part is a fixed, stratified quarter, because scikit-learn defines no split."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
@@ -361,10 +343,11 @@ def read_digits() -> TrainTest:
         label_column="label",
     )
     parts = train_test_split(whole.row_ids, test_size=0.25, stratify=whole.labels.codes, random_state=0)
-    return TrainTest(*(_digits_part(whole.take(np.sort(rows))) for rows in parts))
+    train, test = (whole.take(np.sort(rows)) for rows in parts)
+    return TrainTest(_with_log(train), _with_log(test))
 
 
-def _digits_part(part: Dataset) -> Dataset:
+def _with_log(part: Dataset) -> Dataset:
     lines = [
         f"Read {count(len(part), 'image')} of 8 × 8 pixels; their values 0 to 16 were scaled to 0 to 255.",
         *log.about_labels("label", part.labels, "scikit-learn"),

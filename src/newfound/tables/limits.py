@@ -1,28 +1,52 @@
-"""How much may be read: a file that announces more than the computer has is refused before memory is taken."""
+"""How much is read at once: what exceeds the memory is refused, and a large source is sampled and read in blocks."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from newfound._internal.words import DataError
 
-MOST_OF_MEMORY = 0.75  # that one file may fill
-DEFLATE = 1032  # most bytes that one byte of a gzip or zip file can become
-USUAL_MEMORY = 1 << 34  # where the system does not tell
+LARGE = 2**30  # bytes of cells: a larger source is not held whole
+ROWS_AT_A_TIME = 32_768  # in a block,
+CELLS_AT_A_TIME = 2**22  # and fewer rows if there are many columns
+MAX_MEMORY_SHARE = 0.75  # that one file may fill
+DEFLATE = 1032  # maximum number of bytes that one byte of a gzip or zip file can become
+USUAL_MEMORY = 1 << 34  # where the system does not report it
+
+
+class Sampling(NamedTuple):
+    """Whether a sample is read instead of all rows: if a number of rows is given, or if all rows are too large."""
+
+    rows: int | None = None
+    seed: int = 0
+
+    def applies(self, n_bytes: int) -> bool:
+        return self.rows is not None or n_bytes > LARGE
+
+
+READ_ALL = Sampling()
+
+
+def rows_at_a_time(n_columns: int) -> int:
+    return max(1, min(ROWS_AT_A_TIME, CELLS_AT_A_TIME // max(1, n_columns)))
 
 
 def check_memory(n_bytes: int, where: str) -> None:
-    """Refuse what could not be held."""
-    memory = total_memory()
-    if n_bytes > MOST_OF_MEMORY * memory:
+    """Refuse a size that exceeds the memory."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        memory = USUAL_MEMORY
+    if n_bytes > MAX_MEMORY_SHARE * memory:
         raise DataError(
             f"{where} announces {_in_words(n_bytes)}, and this computer has {_in_words(memory)} of memory. If the file "
-            f"is what it should be, give fewer rows or columns; else copy or download it again."
+            f"is intact, give fewer rows or columns; otherwise copy or download it again."
         )
 
 
 def check_inflated(n_bytes: int, n_packed: int, where: str) -> None:
-    """Refuse what so few packed bytes cannot become."""
+    """Refuse a size that the packed bytes cannot become."""
     if n_bytes > DEFLATE * (n_packed + 1):
         raise DataError(
             f"{where} announces {_in_words(n_bytes)}, but {_in_words(n_packed)} cannot hold that. "
@@ -31,22 +55,15 @@ def check_inflated(n_bytes: int, n_packed: int, where: str) -> None:
 
 
 @contextmanager
-def memory_told(where: str) -> Iterator[None]:
-    """What needs more memory than there is becomes a sentence."""
+def explain_memory_error(where: str) -> Iterator[None]:
+    """Turn a MemoryError into a sentence."""
     try:
         yield
     except MemoryError:
         raise DataError(
-            f"{where} needs more memory than there is. If the file is what it should be, give fewer rows or columns; "
-            f"else copy or download it again."
+            f"{where} needs more memory than there is. If the file is intact, give fewer rows or columns; otherwise "
+            f"copy or download it again."
         ) from None
-
-
-def total_memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not on Windows
-        return USUAL_MEMORY
 
 
 def is_text(name: object) -> bool:
@@ -58,9 +75,9 @@ def is_text(name: object) -> bool:
     return "\0" not in str(name)
 
 
-def _in_words(n_bytes: int) -> str:
+def _in_words(n_bytes: float) -> str:
     for unit in ("bytes", "kB", "MB", "GB"):
         if n_bytes < 1000:
             return f"{n_bytes:,.0f} {unit}"
-        n_bytes /= 1000  # type: ignore[assignment]
+        n_bytes /= 1000
     return f"{n_bytes:,.0f} TB"

@@ -1,7 +1,7 @@
-"""The preprocessing log: how a source was read, in sentences a person can check."""
+"""The preprocessing log: how a source was read, in sentences that a person can check."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,19 +11,25 @@ from newfound.labels import Labels
 from newfound.tables.cells import NumberFormat
 from newfound.tables.dataset import MISSING_CATEGORY, Column, Dropped
 
-WHY_DROPPED = {  # as what, and how to use it all the same
+WHY_DROPPED = {  # the reason, and how to use the column anyway
     "requested": ("requested", ""),
-    "id": ("ids", "`numeric` brings a column back as numbers."),
-    "counts": ("numbers that only count the rows", "`numeric` brings a column back."),
+    "id": ("ids", "To use one as a number, name it in `numeric`."),
+    "counts": ("numbers that only count the rows", "To use one, name it in `numeric`."),
     "unrelated": (
-        "whole numbers that are all different and have to do with no other column, as ids do",
-        "`numeric` brings a column back.",
+        "whole numbers that are all different and unrelated to all other columns, as ids are",
+        "To use one, name it in `numeric`.",
     ),
-    "all different": ("text that is different in nearly every row", "`id` takes a column as the names of the rows."),
-    "many categories": ("text with too many different values", "`categorical` uses a column all the same."),
-    "numbers and text": ("numbers mixed with text", "`numeric` reads the numbers and takes the text as missing."),
+    "all different": (
+        "text that differs in at least 90 % of the rows",
+        "To use one as the names of the rows, name it in `id`.",
+    ),
+    "many categories": ("text with too many different values", "To use one, name it in `categorical`."),
+    "numbers and text": (
+        "numbers mixed with text",
+        "To use one, name it in `numeric` (text counts as missing).",
+    ),
     "several units": ("numbers in different units", "Write them in one unit to use them."),
-    "day or month": ("dates with the day or the month first, which cannot be told", "Write them as 2024-12-31."),
+    "day or month": ("dates in which day and month cannot be told apart", "Write them as 2024-12-31."),
     "lists of different lengths": ("lists of different lengths", ""),
     "lists as text": (
         "lists of numbers written as text",
@@ -43,42 +49,44 @@ PARTS = {"days": "days since {start}", "weekday": "day of week", "hour": "hour"}
 
 
 def about_columns(columns: Sequence[Column]) -> list[str]:
-    """The feature type of each column, then what was missing."""
-    by_type = {name: _of_type(columns, name) for name in ("numeric", "binary", "categorical", "date", "block")}
+    """The feature type of each column, then the missing cells."""
+    numeric, binary, categorical, dates, blocks = _by_type(columns)
     n_features = sum(len(column.feature_names) for column in columns)
-    sentences = [
-        _listed(by_type["numeric"], "numeric column", "", lambda c: repr(c.name)),
-        _listed(by_type["binary"], "binary column", " (only 0 and 1)", lambda c: repr(c.name)),
-        _listed(
-            by_type["categorical"],
+    formatted = [f"{c.name!r} ({_format_in_words(c)})" for c in numeric if c.number_format]
+    in_types = [
+        ("numeric column", "", [repr(c.name) for c in numeric]),
+        ("binary column", " (only 0 and 1)", [repr(c.name) for c in binary]),
+        (
             "categorical column",
             ", one feature for each category",
-            lambda c: f"{c.name!r} ({len(c.categories):,})",
+            [f"{c.name!r} ({len(c.categories):,})" for c in categorical],
         ),
-        _listed(by_type["date"], "column of dates or times", ", read as numbers", _date_in_words),
-        _listed(
-            by_type["block"], "block of numbers", " on one scale", lambda c: f"{c.name!r} ({len(c.feature_names):,})"
-        ),
-        _about_formats(by_type["numeric"]),
+        ("column of dates or times", ", read as numbers", [_date_in_words(c) for c in dates]),
+        ("block of numbers", " on one scale", [f"{c.name!r} ({len(c.feature_names):,})" for c in blocks]),
     ]
-    said = [sentence for sentence in sentences if sentence]
-    return [*said, *about_missing(columns), f"In all, {count(n_features, 'feature')}."]
+    return [
+        *(
+            f"{count(len(names), thing, thing.replace('column', 'columns').replace('block', 'blocks'))}{what}: "
+            f"{short_list(names, 5)}."
+            for thing, what, names in in_types
+            if names
+        ),
+        *([f"Read as numbers: {short_list(formatted, 10)}."] if formatted else []),
+        *about_missing(columns),
+        f"In all, {count(n_features, 'feature')}.",
+    ]
 
 
-def _listed(columns: Sequence[Column], thing: str, what: str, in_words: Callable[[Column], str]) -> str:
-    things = thing.replace("column", "columns").replace("block", "blocks")
-    return f"{count(len(columns), thing, things)}{what}: {short_list(map(in_words, columns), 5)}." if columns else ""
+def _by_type(columns: Iterable[Column]) -> list[list[Column]]:
+    """Numeric, binary, categorical columns, dates and blocks."""
+    columns = list(columns)
+    types = ("numeric", "binary", "categorical", "date", "block")
+    return [[column for column in columns if column.feature_type == name] for name in types]
 
 
 def _date_in_words(column: Column) -> str:
     order = "" if column.date_order in ("year first", "time only") else f"{column.date_order}; "
     return f"{column.name!r} ({order}{and_list(PARTS[part].format(start=column.start) for part in column.parts)})"
-
-
-def _about_formats(columns: Sequence[Column]) -> str:
-    """How numbers that are not plain were read."""
-    formatted = [f"{c.name!r} ({_format_in_words(c)})" for c in columns if c.number_format]
-    return f"Read as numbers: {short_list(formatted, 10)}." if formatted else ""
 
 
 def _format_in_words(column: Column) -> str:
@@ -92,11 +100,8 @@ def _format_in_words(column: Column) -> str:
 
 
 def about_missing(columns: Iterable[Column]) -> list[str]:
-    """Missing and unknown cells: how many, where, and what became of them."""
-    columns = list(columns)
-    numeric, binary, categorical, dates, blocks = (
-        _of_type(columns, name) for name in ("numeric", "binary", "categorical", "date", "block")
-    )
+    """Missing and unknown cells: their number, their columns, and how they were filled."""
+    numeric, binary, categorical, dates, blocks = _by_type(columns)
     with_own = [c for c in categorical if MISSING_CATEGORY in c.categories]
     without = [c for c in categorical if MISSING_CATEGORY not in c.categories]
     median, most_frequent, none = (
@@ -117,7 +122,7 @@ def about_missing(columns: Iterable[Column]) -> list[str]:
 
 
 def add_counts(totals: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
-    """Sum what was missing and unknown over blocks of one file; `totals` is empty before the first."""
+    """Sum the missing and unknown cells over blocks of one file; `totals` is empty before the first."""
     if not totals:
         return list(columns)
     return [
@@ -127,7 +132,7 @@ def add_counts(totals: Sequence[Column], columns: Sequence[Column]) -> list[Colu
 
 
 def about_labels(label_column: str | None, labels: Labels, source: str | None = None) -> list[str]:
-    """Which classes there are, and how many rows have a label; `source` is where they come from, if not a column."""
+    """The classes and the number of labelled rows; `source` is the origin of labels that are not a column."""
     if label_column is None:
         return ["No labels were given: all rows are unlabelled."]
     present = labels.classes[np.flatnonzero(labels.counts)]
@@ -138,40 +143,38 @@ def about_labels(label_column: str | None, labels: Labels, source: str | None = 
     marks: Counter[str] = Counter()
     for mark, n in labels.marks:  # "-1" and " -1" are one
         marks[mark] += n
-    return [sentence, *(_about_mark(mark, n) for mark, n in marks.items())]
+    about_marks = [
+        f"{count(n, 'label is', 'labels are')} {mark}, which means unlabelled; if {mark} is a class in your data, "
+        f"give it another name."
+        for mark, n in marks.items()
+    ]
+    return [sentence, *about_marks]
 
 
 def about_sample(n_rows: int, size: int, n_labelled: int, n_all_labelled: int) -> str:
-    """How many rows stand for those that are too many to be held."""
+    """The number of rows in a sample of a source that is too large to be held."""
     all_labelled = count(n_all_labelled, "labelled row")
-    every = f", with all {all_labelled}" if n_all_labelled else ""
-    some = f", with {n_labelled:,} of {all_labelled}, of each class as many as there is room for"
-    labelled = every if n_labelled == n_all_labelled else some
+    labelled = f", and {n_labelled:,} of {all_labelled}, with small classes complete"
+    if n_labelled == n_all_labelled:
+        labelled = f", and all {all_labelled}" if n_all_labelled else ""
     return (
-        f"The model is fitted on a sample of {count(n_rows, 'row')}: {min(size, n_rows):,} at random{labelled}. What "
-        f"follows is said of the sample; every row is answered."
+        f"The model is fitted on a sample of {count(n_rows, 'row')}: {min(size, n_rows):,} at random{labelled}. The "
+        f"following lines describe the sample; all rows are predicted."
     )
 
 
 def about_dropped(dropped: Sequence[Dropped]) -> list[str]:
-    """Columns that are not in X, why, and what to do to use them."""
-    by_reason = {why: [d for d in dropped if d.why == why] for why in WHY_DROPPED}
-    return [_about_reason(why, columns) for why, columns in by_reason.items() if columns]
-
-
-def _about_reason(why: str, columns: Sequence[Dropped]) -> str:
-    what, remedy = WHY_DROPPED[why]
-    names = short_list([f"{d.name!r}" + (f" ({d.detail})" if d.detail else "") for d in columns], 5)
-    first = columns[0].name
-    remedy = remedy.replace("{name}", repr(first)).replace("{file}", repr(f"{first}.npy"))
-    return f"Dropped {'because' if why in ('empty', 'index') else 'as'} {what}: {names}.{' ' * bool(remedy)}{remedy}"
-
-
-def _about_mark(mark: str, n: int) -> str:
-    return (
-        f"{count(n, 'label is', 'labels are')} {mark}, which means unlabelled; "
-        f"if {mark} is a class in your data, give it another name."
-    )
+    """The columns that are not in X, with the reason and how to use them."""
+    sentences = []
+    for why, (reason, remedy) in WHY_DROPPED.items():
+        columns = [d for d in dropped if d.why == why]
+        if columns:
+            first = columns[0].name
+            remedy = remedy.replace("{name}", repr(first)).replace("{file}", repr(f"{first}.npy"))
+            names = short_list([f"{d.name!r}" + (f" ({d.detail})" if d.detail else "") for d in columns], 5)
+            because = "because" if why in ("empty", "index") else "as"
+            sentences.append(f"Dropped {because} {reason}: {names}. {remedy}".rstrip())
+    return sentences
 
 
 def _about_cells(columns: Sequence[Column], counter: str, what: str, result: str) -> str:
@@ -179,14 +182,5 @@ def _about_cells(columns: Sequence[Column], counter: str, what: str, result: str
     if not counts:
         return ""
     total = sum(n for _, n in counts)
-    where = _with_counts(sorted(counts, key=lambda pair: -pair[1]))
+    where = short_list([f"{name!r} ({n:,})" for name, n in sorted(counts, key=lambda pair: -pair[1])], 5)
     return f"{count(total, 'cell was', 'cells were')} {what} and {result}: {where}."
-
-
-def _of_type(columns: Iterable[Column], feature_type: str) -> list[Column]:
-    return [column for column in columns if column.feature_type == feature_type]
-
-
-def _with_counts(pairs: Iterable[tuple[str, int]]) -> str:
-    """\"'a' (3), 'b' (1) and 7 more\"."""
-    return short_list([f"{name!r} ({n:,})" for name, n in pairs], 5)

@@ -1,15 +1,15 @@
-"""A user's own columns, unchanged, byte for byte if they are CSV: what an answer is written beside."""
+"""A user's own columns, unchanged, and for CSV byte for byte: answers are written beside them."""
 
 import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from newfound.tables.folders import Joined, OpenedTable, is_table_folder, open_source
 from newfound.tables.formats import ColumnSelection, CSVFormat, is_table
-from newfound.tables.sources import TableFile, check_column
+from newfound.tables.read import open_source
+from newfound.tables.sources import OpenedTable, TableFile, check_column, is_table_folder
 
 # ---- The records of a CSV file as they are written, byte for byte, a few at a time ----
 
@@ -19,19 +19,16 @@ QUOTE, NEWLINE = ord('"'), ord("\n")
 
 
 class CSVRecords:
-    """The header of a CSV file, and its records one after the other. A line break within quotes ends none."""
+    """The header and the records of a CSV file, in order. A line break within quotes does not end a record."""
 
     def __init__(self, path: Path):
         self._chunks = _chunks(path)
         self._waiting = next(self._chunks, None)
-        first = self._take(1)
+        first = self.take(1)
         self.header: bytes = first[0].as_buffer().to_pybytes() if len(first) else b""
 
     def take(self, n: int) -> Any:
         """The next n records as Arrow text without their line breaks; fewer at the end of the file."""
-        return self._take(n)
-
-    def _take(self, n: int) -> Any:
         import pyarrow as pa
 
         taken: list[Any] = []
@@ -44,28 +41,22 @@ class CSVRecords:
 
 
 def _chunks(path: Path) -> Iterator[Any]:
-    """Arrow text of the records, blank lines left out."""
-    with _open(path) as file:
+    """Arrow text of the records, without blank lines."""
+    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb") as file:
         rest = file.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
         while part := file.read(BYTES):
             content = rest + part
-            ends = _ends(content)
-            complete = int(ends[-1]) if len(ends) else 0
+            codes = np.frombuffer(content, np.uint8)
+            ends = np.flatnonzero(codes == NEWLINE)
+            quotes = np.flatnonzero(codes == QUOTE)
+            if len(quotes):  # a record ends at a line break after an even number of quotes
+                ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+            complete = int(ends[-1]) + 1 if len(ends) else 0
             rest = content[complete:]
             if len(ends):
-                yield _records(content[:complete], ends)
+                yield _records(content[:complete], ends + 1)
         if rest:
             yield _records(rest, np.array([len(rest)]))
-
-
-def _ends(content: bytes) -> np.ndarray:
-    """Where each record ends, its line break included: at line breaks that follow an even number of quotes."""
-    codes = np.frombuffer(content, np.uint8)
-    ends = np.flatnonzero(codes == NEWLINE)
-    quotes = np.flatnonzero(codes == QUOTE)
-    if len(quotes):
-        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
-    return ends + 1
 
 
 def _records(content: bytes, ends: np.ndarray) -> Any:
@@ -78,18 +69,14 @@ def _records(content: bytes, ends: np.ndarray) -> Any:
     return trimmed.filter(pc.greater(pc.binary_length(trimmed), 0))
 
 
-def _open(path: Path) -> BinaryIO:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb")  # type: ignore[return-value]
+# ---- A user's own columns ----
 
-
-# ---- A user's own columns, unchanged: what an answer is written beside ----
-
-RECORD = "record"  # the one column of a table that holds the records of a CSV file as they are written
-HEADER, DELIMITER, NAMES = b"header", b"delimiter", b"names"  # what is known about these, in the table's metadata
+RECORD = "record"  # the only column of a table with the records of a CSV file
+HEADER, DELIMITER, NAMES = b"header", b"delimiter", b"names"  # about these records, in the table's metadata
 
 
 def open_own(source: str) -> OpenedTable | None:
-    """The table file at a path, or the folder of them; None where it is none."""
+    """The table file, or the folder of table files, at a path; None if it is something else."""
     is_own = (is_table(source) and Path(source).is_file()) or is_table_folder(source)
     return open_source(source) if is_own else None
 
@@ -99,27 +86,29 @@ def is_csv(file: Any) -> bool:
 
 
 def own_blocks(file: OpenedTable, names: Sequence[str], rows: int) -> Iterator[Any]:
-    """Arrow tables of `rows` rows each, with the named columns; of CSV, where cells have no types, as text."""
+    """Arrow tables of `rows` rows each, with the named columns; those of CSV, which declares no types, are text."""
     for name in names:
         check_column(name, file)
     return file.blocks(ColumnSelection(list(names), text=set(names)), rows)
 
 
 def own_records(file: TableFile) -> tuple[CSVRecords, str]:
-    """The records of a CSV file, and what separates their cells."""
+    """The records of a CSV file, and the separator of their cells."""
     assert isinstance(file.format, CSVFormat)
     return CSVRecords(file.path), file.format.delimiter_of(file.path)
 
 
 def own_table(source: Any, n_rows: int) -> Any:
-    """All rows as one Arrow table: with the user's columns, or of CSV with one column of records.
+    """All rows as one Arrow table: of the user's columns or, for CSV, of one column of records.
 
-    The source is a table as it was opened (TableFile, Frame, Joined), or such an Arrow table already.
+    The source is an opened table, or already such an Arrow table.
     """
     import pyarrow as pa
 
     if isinstance(source, pa.Table):
         return source
+    from newfound.tables.folders import Joined
+
     file = source.table if isinstance(source, Joined) else source
     if isinstance(file, TableFile) and is_csv(file):
         records, delimiter = own_records(file)

@@ -1,8 +1,9 @@
-"""Rows that an estimator need not hold: table files, PyArrow datasets, mapped arrays, Dask's collections."""
+"""Rows that are not in memory: table files, PyArrow datasets, mapped arrays, Dask collections."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
+from operator import attrgetter
 from os import PathLike
 from typing import Any, NamedTuple, Protocol
 
@@ -16,37 +17,36 @@ from newfound.labels import UNLABELLED, Labels
 from newfound.preprocessing.checks import as_rows, check_finite, check_numeric
 from newfound.preprocessing.columns import Moments, SumOverRows
 from newfound.tables.cells import cell_type
-from newfound.tables.folders import OpenedTable, open_source
 from newfound.tables.formats import ColumnSelection, with_types
-from newfound.tables.read import draw
-from newfound.tables.sampling import LARGE, Drawing, Sample, chosen_rows, joined, rows_at_a_time, usual_size
-from newfound.tables.sources import check_column
+from newfound.tables.limits import LARGE, rows_at_a_time
+from newfound.tables.read import is_arrow_dataset, open_source
+from newfound.tables.sampling import Drawing, Sample, chosen_rows, draw, joined, usual_size
+from newfound.tables.sources import OpenedTable, check_column
 
-# ---- Rows that an estimator takes without holding them ----
-# Table files, PyArrow datasets, arrays that are mapped from disk. Fitting needs few rows, predicting needs all of
-# them: a sample is drawn in one pass, sums over all rows are taken in a second one, and predictions are made a block
-# at a time. `distributed` does the same where the rows are Dask's.
+# ---- Table files, PyArrow datasets, arrays that are mapped from disk ----
+# Fitting needs few rows, predicting needs all: a sample is drawn in one pass, sums over all rows are computed in a
+# second pass, and predictions are made a block at a time.
 
-LEAST_SAMPLE = 100
+MIN_SAMPLE = 100
 
 
 class SampledRows(NamedTuple):
-    """What an estimator is fitted on in place of all rows."""
+    """The rows that an estimator is fitted on."""
 
     X: Any  # an array or a frame
     y: Any
     numbers: np.ndarray  # of the rows, in the source
-    n_rows: int  # there
+    n_rows: int  # of the source
 
 
 class RowSource(Protocol):
-    """Rows that can be read more than once, a block at a time."""
+    """Rows that can be read repeatedly, a block at a time."""
 
     def sample(self, size: int | None, seed: int) -> SampledRows:
-        """Every labelled row, up to a tenth of the size, and rows at random."""
+        """Rows at random, and all labelled rows, up to a tenth of the size."""
 
     def sum_over(self, of_block: Callable[[Any], Moments]) -> Moments:
-        """The sum of what is said of blocks of rows, frames or arrays as in the sample."""
+        """The sum over all rows of the moments of blocks, which are frames or arrays as in the sample."""
 
 
 class ArrayRows:
@@ -60,18 +60,15 @@ class ArrayRows:
         rows = chosen_rows(self.labels, size, seed)
         return SampledRows(np.asarray(self.X[rows]), self.labels.take(rows), rows, len(self.X))
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        return array_blocks(self.X)
-
     def sum_over(self, of_block: Callable[[Any], Moments]) -> Moments:
-        return reduce(Moments.__add__, map(of_block, ahead(self.blocks())))
+        return reduce(Moments.__add__, map(of_block, ahead(array_blocks(self.X))))
 
 
 class TableRows:
     """A table file, a folder of them, or a PyArrow dataset, and the name of its label column."""
 
     def __init__(self, source: Any, label: str | None):
-        self.table: OpenedTable = open_source(source)
+        self.table = open_source(source)
         if label is not None and not isinstance(label, str):
             raise ValueError(
                 f"y must be the name of the column that holds the labels, because X is {self.table.where}; got "
@@ -94,8 +91,10 @@ class TableRows:
         return reduce(Moments.__add__, map(of_block, ahead(table_blocks(self.table, self.names))))
 
 
-def row_source(X: Any, y: Any, sample_rows: int | None) -> RowSource | None:
-    """What `fit` was given, where it is not to be held; None where it is an ordinary array or frame in memory."""
+def source_of(X: Any, y: Any, sample_rows: int | None) -> RowSource | None:
+    """The rows given to `fit` if they are not to be held; None for an ordinary array or frame in memory."""
+    if is_dask(X):
+        return DaskRows(X, y)
     if isinstance(X, np.ndarray):
         is_large = isinstance(X, np.memmap) and X.nbytes > LARGE
         return ArrayRows(X, y) if X.ndim == 2 and (is_large or sample_rows is not None) else None
@@ -109,37 +108,33 @@ def row_source(X: Any, y: Any, sample_rows: int | None) -> RowSource | None:
     return None
 
 
-def check_sample_rows(sample_rows: Any) -> None:
-    if sample_rows is not None and not Number(LEAST_SAMPLE, whole=True).accepts(sample_rows):
-        raise ValueError(
-            f"sample_rows must be a whole number of at least {LEAST_SAMPLE}, or None; got {sample_rows!r}. A sample of "
-            f"fewer rows shows no classes."
-        )
-
-
 def draw_sample(
     source: RowSource, groups: Any, sample_rows: int | None, random_state: Any
 ) -> tuple[SampledRows, SumOverRows | None]:
-    """What a fit sees of the rows, and how it sums over the others, where there are any."""
+    """The rows that a fit uses and, if there are others, the sum over all rows."""
     from sklearn.utils import check_random_state
 
     if groups is not None:
         raise ValueError("groups are for rows in memory. Leave them out, or give X as an array or a frame.")
-    check_sample_rows(sample_rows)
+    if sample_rows is not None and not Number(MIN_SAMPLE, whole=True).accepts(sample_rows):
+        raise ValueError(
+            f"sample_rows must be a whole number of at least {MIN_SAMPLE}, or None; got {sample_rows!r}. A smaller "
+            f"sample shows no classes."
+        )
     sample = source.sample(sample_rows, int(check_random_state(random_state).randint(2**31 - 1)))
     names = list(sample.X.column_names) if hasattr(sample.X, "column_names") else None
-    is_all = len(sample.numbers) == sample.n_rows
-    return sample, None if is_all else sum_over_rows(source, names)
+    if len(sample.numbers) == sample.n_rows:
+        return sample, None
+    return sample, lambda of_block: source.sum_over(partial(_of_matrix, of_block=of_block, names=names))
 
 
 def is_streamed(X: Any) -> bool:
     """Whether X is read a block at a time: a path, a PyArrow dataset, an array that is mapped from disk."""
-    is_dataset = type(X).__module__.startswith("pyarrow.") and hasattr(X, "get_fragments")
-    return isinstance(X, str | PathLike | np.memmap) or is_dataset
+    return isinstance(X, str | PathLike | np.memmap) or is_arrow_dataset(X)
 
 
 def blocks_of(X: Any, names: Sequence[str] | None) -> Iterator[Any]:
-    """Blocks of rows to predict: of tables, the columns that were fitted on."""
+    """Blocks of rows to predict; those of tables have the columns of the fit."""
     if isinstance(X, np.ndarray):
         return array_blocks(X)
     table = open_source(X)
@@ -158,7 +153,7 @@ def table_blocks(table: OpenedTable, names: Sequence[str]) -> Iterator[Any]:
 
 
 def number_columns(table: Any, label: str | None) -> list[str]:
-    """The columns of numbers beside the label; a warning names the others."""
+    """The columns of numbers, without the label; a warning names the others."""
     kinds = {field.name: cell_type(field.type) for field in table.schema if field.name != label}
     numeric = [name for name, kind in kinds.items() if kind in ("number", "boolean")]
     others = [name for name in kinds if name not in numeric]
@@ -169,42 +164,30 @@ def number_columns(table: Any, label: str | None) -> list[str]:
             stacklevel=5,
         )
     if not numeric:
-        raise ValueError(f"X has no column of numbers beside the label; it has {quoted_list(kinds, 10)}. Give some.")
+        raise ValueError(
+            f"X has no column of numbers beside the label; it has {quoted_list(kinds, 10)}. Give at least one."
+        )
     return numeric
 
 
-def matrix_of(block: Any, names: Sequence[str] | None) -> np.ndarray:
-    """A block as numbers, checked as an estimator checks what it is given."""
+def _of_matrix(block: Any, of_block: Callable[[np.ndarray], Moments], names: Sequence[str] | None) -> Moments:
+    """The moments of a block, after the checks of an estimator's input."""
     if is_frame(block):
         block = block if names is None else select_columns(block, names)
         check_numeric(block)
         block = values_of(block)
     rows = as_rows(np.asarray(block))
     check_finite(rows, None if names is None else np.array(names))
-    return rows
+    return of_block(rows)
 
 
-def sum_over_rows(source: RowSource, names: Sequence[str] | None) -> SumOverRows:
-    """As `preprocessing` asks for it: of blocks as matrices."""
-    return lambda of_block: source.sum_over(partial(_of_matrix, of_block=of_block, names=names))
+# ---- Dask collections: sampled, summed over and predicted on the workers, partition by partition ----
+# Training is on the client. The model is sent to the workers once, as plain arrays (`predictor`); they do not import
+# JAX. `pip install newfound[distributed]`.
 
-
-def _of_matrix(block: Any, of_block: Callable[[np.ndarray], Moments], names: Sequence[str] | None) -> Moments:
-    return of_block(matrix_of(block, names))
-
-
-# ---- Rows that are Dask's: sampled and summed over where they lie, and answered there, partition by partition ----
-# Training is on the client. The model is sent to the workers once, as plain arrays (`predictor`), and nobody imports
-# JAX there. `pip install newfound[distributed]`.
-
-AT_ONCE = 8  # partial results that are joined in one task
-PARTITION = 2**40  # beyond any number of rows in one
+JOINED_AT_ONCE = 8  # partial results in one task
+PARTITION = 2**40  # more than the rows of any partition
 CELL = 8  # bytes
-
-
-def source_of(X: Any, y: Any, sample_rows: int | None) -> RowSource | None:
-    """As `row_source`, of Dask's collections, too."""
-    return DaskRows(X, y) if is_dask(X) else row_source(X, y, sample_rows)
 
 
 def is_dask(X: Any) -> bool:
@@ -230,8 +213,8 @@ class DaskRows:
             return [None] * len(self.parts)
         if not is_dask(y):
             raise ValueError(
-                f"y must be Dask's, partitioned like X, or the name of a column of X; got {type(y).__name__}. Put the "
-                f"labels into a column, or use dask.array.from_array(y, chunks=X.chunks[0])."
+                f"y must be a Dask collection partitioned like X, or the name of a column; got {type(y).__name__}. "
+                f"Put the labels into a column, or use dask.array.from_array(y, chunks=X.chunks[0])."
             )
         if not self.has_names and hasattr(y, "rechunk"):
             y = y.rechunk((X.chunks[0],))
@@ -244,13 +227,14 @@ class DaskRows:
         return parts
 
     def sample(self, size: int | None, seed: int) -> SampledRows:
-        """Drawn on the cluster; what comes here is the sample."""
+        """Drawn on the workers; only the sample is sent to the client."""
         import dask
 
         size = size or usual_size(CELL * self.n_columns, 1)
         draw_one = dask.delayed(partial(sample_of_partition, label=self.label, size=size, seed=seed))
         drawn = [draw_one(part, y, i) for i, (part, y) in enumerate(zip(self.parts, self.labels, strict=True))]
-        sample, lengths = dask.compute(_joined_in_turn(drawn, joined), [dask.delayed(_length)(one) for one in drawn])
+        n_rows = dask.delayed(attrgetter("n_rows"))
+        sample, lengths = dask.compute(_joined_in_turn(drawn, joined), [n_rows(one) for one in drawn])
         if sample.n_rows == 0:
             raise DataError("No partition of X has a row. Give at least one row of data.")
         if (self.label is not None or self.labels[0] is not None) and not sample.label_counts:
@@ -258,7 +242,13 @@ class DaskRows:
         sample = sample.in_order()
         before = np.concatenate([[0], np.cumsum(lengths)])
         numbers = before[sample.numbers // PARTITION] + sample.numbers % PARTITION
-        y = None if self.label_kind is None else _as_given(sample.labels, self.label_kind)
+        y: list[Any] | None = list(sample.labels)  # text again becomes what it was
+        if self.label_kind is None:
+            y = None
+        elif self.label_kind in "iuf":
+            y = [int(name) if name else UNLABELLED for name in sample.labels]
+        elif self.label_kind == "b":
+            y = [{"True": True, "False": False}.get(name) for name in sample.labels]
         if not self.has_names:
             return SampledRows(sample.rows, y, numbers, sample.n_rows)
         self.names = number_columns(sample.rows, self.label)
@@ -273,62 +263,44 @@ class DaskRows:
 
 
 def sample_of_partition(part: Any, y: Any, i: int, label: str | None, size: int, seed: int) -> Sample:
-    """The rows of partition i that may be in the sample of all."""
+    """The rows of partition i that may be in the sample of all rows."""
     values = part[label] if label is not None else y
     labels = Labels.read(None if values is None else np.asarray(values), len(part))
+    rows = part
+    if not isinstance(part, np.ndarray):
+        import pyarrow as pa
+
+        rows = pa.Table.from_pandas(part, preserve_index=False)
     drawing = Drawing(size, (seed, i))
-    drawing.add(_as_rows(part), labels)
+    drawing.add(rows, labels)
     sample = joined(drawing.kept)
     return sample._replace(numbers=sample.numbers + i * PARTITION)
 
 
-def _as_given(names: np.ndarray, kind: str) -> list[Any]:
-    """Labels as they were before they were text: numbers and booleans stay what they are."""
-    if kind in "iuf":
-        return [int(name) if name else UNLABELLED for name in names]
-    return [{"True": True, "False": False}.get(name) for name in names] if kind == "b" else list(names)
-
-
-def _as_rows(part: Any) -> Any:
-    """As a sample holds them: an array, or an Arrow table."""
-    if isinstance(part, np.ndarray):
-        return part
-    import pyarrow as pa
-
-    return pa.Table.from_pandas(part, preserve_index=False)
-
-
-def _length(sample: Sample) -> int:
-    return sample.n_rows
-
-
 def _of_partition(part: Any, of_block: Callable[[Any], Moments], names: Sequence[str] | None) -> Moments | None:
-    """None of a partition without rows."""
+    """None for a partition without rows."""
     if len(part) == 0:
         return None
     return of_block(part if names is None else part[list(names)])
 
 
 def _added(moments: Sequence[Moments | None]) -> Moments | None:
-    there = [one for one in moments if one is not None]
-    return reduce(Moments.__add__, there) if there else None
+    present = [one for one in moments if one is not None]
+    return reduce(Moments.__add__, present) if present else None
 
 
 def _joined_in_turn(parts: list[Any], join: Callable[[Sequence[Any]], Any]) -> Any:
-    """A tree of tasks: no worker, and not the client, ever holds what all partitions said."""
+    """A tree of tasks, so that no worker and not the client ever holds the results of all partitions."""
     import dask
 
     join_some = dask.delayed(join)
     while len(parts) > 1:
-        parts = [join_some(parts[i : i + AT_ONCE]) for i in range(0, len(parts), AT_ONCE)]
+        parts = [join_some(parts[i : i + JOINED_AT_ONCE]) for i in range(0, len(parts), JOINED_AT_ONCE)]
     return parts[0]
 
 
-# ---- answers ---------------------------------------------------------------------------------------------------------
-
-
 def predicted_lazily(predictor: Any, method: str, X: Any, options: dict[str, Any]) -> Any:
-    """What a method of a predictor says of the rows of a Dask collection, as another one that is like it.
+    """The result of a method of a predictor for the rows of a Dask collection, as another such collection.
 
     The predictor is one task of the graph, so that every worker fetches it once, and it is not lost with one of them.
     """
@@ -345,38 +317,26 @@ def predicted_lazily(predictor: Any, method: str, X: Any, options: dict[str, Any
     return rows.map_blocks(answer, sent, chunks=(rows.chunks[0], (example.shape[1],)), meta=example[:0, :0])
 
 
-def answer_of_partition(part: Any, predictor: Any, method: str, options: dict[str, Any]) -> Any:
-    """Of a frame a series or a frame with the same index, of an array an array."""
-    if isinstance(part, np.ndarray):
-        return getattr(predictor, method)(part, **options)
-    if method == "predict_frame":
-        return predictor.predict_frame(part, **options) if len(part) else _without_rows(part, predictor, options)
-    import pandas as pd
-
-    rows = part if len(part) else _one_row(part)
-    said = getattr(predictor, method)(rows, **options)[: len(part)]
-    if said.ndim == 1:
-        return pd.Series(said, index=part.index, name=NAMES.get(method))
-    return pd.DataFrame(said, index=part.index, columns=_columns(predictor, method, said.shape[1]))
-
-
 NAMES = {"predict": "newfound_class", "predict_new_proba": "newfound_p_new", "predict_component": "newfound_component"}
 
 
-def _columns(predictor: Any, method: str, n: int) -> list[str]:
-    if method == "predict_proba":
-        return [str(name) for name in predictor.classes_]
-    return [f"{'z' if method == 'transform' else 'component '}{i}" for i in range(n)]
-
-
-def _one_row(part: Any) -> Any:
-    """A row of zeros: by it the types of an answer are known where there is nothing to answer."""
+def answer_of_partition(part: Any, predictor: Any, method: str, options: dict[str, Any]) -> Any:
+    """An array for an array; for a frame a series or a frame with the same index."""
+    if isinstance(part, np.ndarray):
+        return getattr(predictor, method)(part, **options)
     import pandas as pd
 
-    return pd.DataFrame({name: np.zeros(1) for name in part.columns})
-
-
-def _without_rows(part: Any, predictor: Any, options: dict[str, Any]) -> Any:
-    said = predictor.predict_frame(_one_row(part), **options)
-    mine = [name for name in said.columns if name not in part.columns]
-    return part.join(said[mine].iloc[:0])
+    # For a partition without rows, a row of zeros shows the types of the answer
+    rows = part if len(part) else pd.DataFrame({name: np.zeros(1) for name in part.columns})
+    answer = getattr(predictor, method)(rows, **options)
+    if method == "predict_frame":
+        own = [name for name in answer.columns if name not in part.columns]
+        return answer if len(part) else part.join(answer[own].iloc[:0])
+    answer = answer[: len(part)]
+    if answer.ndim == 1:
+        return pd.Series(answer, index=part.index, name=NAMES.get(method))
+    if method == "predict_proba":
+        columns = [str(name) for name in predictor.classes_]
+    else:
+        columns = [f"{'z' if method == 'transform' else 'component '}{i}" for i in range(answer.shape[1])]
+    return pd.DataFrame(answer, index=part.index, columns=columns)
