@@ -150,7 +150,7 @@ def counted(module, name, part):
 counted(newfound.report, "write_report", "report")
 counted(latent_map, "in_two_dimensions", "map")
 counted(latent_map, "among_neighbours", "map")
-from newfound.cli import app
+from newfound.cli.app import app
 sys.argv = ["newfound", "fit", TABLE, "--label", "label", "--no-audit", "--out", OUT]
 def fit():
     try:
@@ -163,7 +163,7 @@ print(json.dumps(timed(fit) | spent))
 RUN = """
 import newfound.report
 newfound.report.write_report = lambda run: None  # before, it needed a library that is not installed
-from newfound.cli import app
+from newfound.cli.app import app
 app()
 """
 

@@ -49,7 +49,7 @@ print(json.dumps({{"seconds": seconds, "added_gb": peak_gb() - before, "peak_gb"
 PREDICT = """
 import json, sys
 sys.argv = ["newfound", "predict", {run!r}, {table!r}, "--out", {out!r}]
-from newfound.cli import app
+from newfound.cli.app import app
 try:
     app()
 except SystemExit:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from newfound.cli.console import AsJson, clear_errors, console_for, keep_compiled_programs, print_json, table_with
+from newfound.cli.console import AsJson, clear_errors, console_for, print_json, table_with
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=__doc__)
 datasets_app = typer.Typer(help="List the published data sets, or download one.", invoke_without_command=True)
@@ -52,6 +52,7 @@ def reproduce(
     Example: `python -m experiments reproduce table-2 --dataset mnist --jobs 2`
     """
     from experiments import presets, queue, targets
+    from newfound.training.steps import keep_compiled_programs
 
     console = console_for(False)
     with clear_errors():

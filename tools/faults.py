@@ -424,6 +424,9 @@ def import_all() -> None:
     warnings.filterwarnings("ignore", "os.fork")  # what is forked here computes afresh, or not at all
     for name in (
         "newfound.cli.app",
+        "newfound.cli.fit",
+        "newfound.cli.predict",
+        "newfound.cli.decide",
         "newfound.estimator",
         "newfound.report.page",
         "newfound.runs.new_run",

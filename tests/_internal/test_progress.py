@@ -59,7 +59,7 @@ def test_a_notebook_shows_one_line_that_is_written_over():
 
 
 def test_status_tells_phase_loss_and_validation():
-    discovered = "pretraining on what was discovered · loss 12.35 · 50.0% of validation labels right"
+    discovered = "pretraining on discovered classes · loss 12.35 · 50.0% of validation labels right"
     assert status(EVENT) == discovered
     assert status(EVENT._replace(n_validation_labels=12)) == f"{discovered} (from 12 labels only)"
     assert status(EVENT._replace(phase="objective", validation_accuracy=float("nan"))) == "training · loss 12.35"
@@ -117,5 +117,5 @@ def test_a_terminal_shows_a_bar_with_phase_and_time_left(monkeypatch, clock):
         clock[0] = 30
         training_callback(show)(EVENT._replace(step=48))
     assert "GM-DGM" in stream.getvalue()
-    assert "75% · pretraining on what was discovered" in stream.getvalue()
+    assert "75% · pretraining on discovered classes" in stream.getvalue()
     assert "about 30 s left" in stream.getvalue()

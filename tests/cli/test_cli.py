@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import newfound
+from newfound.cli.app import COMMANDS
 from newfound.cli.demo import split_digits
 
 
-def command(*arguments, cwd=None):
-    as_users_have_it = os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0"}
+def command(*arguments, cwd=None, environment=None):
+    as_users_have_it = os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0"} | (environment or {})
     call = [sys.executable, "-m", "newfound", *arguments]
     return subprocess.run(call, cwd=cwd, env=as_users_have_it, capture_output=True, text=True, timeout=300)
 
@@ -22,20 +23,21 @@ def command(*arguments, cwd=None):
 def test_version_and_help():
     assert command("--version").stdout == f"newfound {newfound.__version__}\n"
     help_text = command("--help").stdout
-    assert "discovers the ones you didn't" in help_text
-    for name in (
-        "audit",
-        "fit",
-        "predict",
-        "evaluate",
-        "report",
-        "info",
-        "name",
-        "merge",
-        "undo",
-        "demo",
-    ):
-        assert re.search(rf"^\W*{name} ", help_text, re.M)
+    assert "discover the ones you didn't" in help_text
+    assert re.findall(r"^│ ([a-z]+)  ", help_text, re.M) == list(COMMANDS)
+
+
+def test_a_mistyped_command_names_the_closest_one():
+    assert "Did you mean 'predict'?" in command("predct").stderr
+
+
+def test_a_shell_completes_commands_and_options():
+    def completions(words, position):
+        asked = {"_NEWFOUND_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": position}
+        return command(environment=asked).stdout.split()
+
+    assert completions("newfound re", "1") == ["report", "refit"]
+    assert completions("newfound predict --o", "2") == ["--out", "--only-new"]
 
 
 def test_demo_shows_what_newfound_does(tmp_path):

@@ -348,7 +348,8 @@ def _settings_seeds() -> list[bytes]:
 
 
 def _read_options(data: bytes, folder: Path) -> None:
-    from newfound.cli.console import number_or_auto, parse_classes, parse_keep
+    from newfound.cli.console import number_or_auto
+    from newfound.cli.fit import parse_classes, parse_keep
 
     text = data.decode("utf-8", "surrogateescape")
     names = ["0", "1", "2", "9", "cat", "5-9", "[red]"]

@@ -12,7 +12,8 @@ from bad_values import HIDE, KEEP, LABELS, NUMBERS, SETTINGS
 from experiments.named import read_har
 from newfound import GMDGM
 from newfound._internal.words import DataError
-from newfound.cli.console import number_or_auto, parse_classes, parse_keep
+from newfound.cli.console import number_or_auto
+from newfound.cli.fit import parse_classes, parse_keep
 from newfound.fit import check_number, check_validation
 from newfound.tables.read import read_dataset
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from newfound._internal.records import to_json
 from newfound.config import Config
 from newfound.evaluation import Certainty, evaluate
-from newfound.explain.audit_record import Audit, HiddenClass
+from newfound.explain.audit_record import Audit, BaselineScore, HiddenClass
 from newfound.explain.wording import Description, Rule
 from newfound.report.content import ClassContent, Disagreement, Examples, LatentMap, ReportContent
 from newfound.runs.answer import Discovered
@@ -234,7 +234,19 @@ def _audit(known: list[str], n_rows: int) -> Audit:
         for i, (name, share) in enumerate(zip(known, shares, strict=True))
     ]
     found = {"verdict": "yes", "p_value": 3e-9, "n_new": 5, "n_new_range": (4, 6), "n_rows_new": n_rows // 2}
-    return Audit(**found, n_rows=n_rows, n_labels=90, hidden=tuple(hidden), control="none seen", n_rows_hidden=n_rows)
+    baselines = (
+        BaselineScore("k-means from the class means", 0.31, 4.5, 0.8),
+        BaselineScore("communities of the graph alone", 0.98, 12, None),
+    )
+    return Audit(
+        **found,
+        n_rows=n_rows,
+        n_labels=90,
+        hidden=tuple(hidden),
+        control="none seen",
+        n_rows_hidden=n_rows,
+        baselines=baselines,
+    )
 
 
 def _class(rng, X, name, components, i, chosen, labels, probability, shown, *, is_new) -> ClassContent:

@@ -211,9 +211,12 @@ def test_pointing_at_a_row_tells_its_name_class_and_probability(contents, open_p
     assert "probability " in tip
 
 
-def test_a_browser_shows_it_on_a_phone_and_on_paper(open_page):
-    page, trouble = open_page("wide-table", width=390, color_scheme="dark", has_touch=True)
+@pytest.mark.parametrize("case", CASES)
+def test_a_browser_shows_it_on_a_phone_and_on_paper(case, open_page):
+    page, trouble = open_page(case, width=390, color_scheme="dark", has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    heights = page.evaluate("[...document.querySelectorAll('.lines tbody tr')].map((row) => row.offsetHeight)")
+    assert max(heights) < 200  # no column is a tower of letters or pictures
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator(".contents").is_visible()

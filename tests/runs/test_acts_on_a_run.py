@@ -196,14 +196,14 @@ def test_the_same_by_the_command_line(run):
     assert newfound("undo", "run", cwd=cwd).stdout.startswith("Undone: “[red]c” is discarded")
     lines = newfound("history", "run", cwd=cwd).stdout.splitlines()
     assert len(lines) == 7
-    assert lines[5].endswith("(taken back)")
+    assert lines[5].endswith("(undone)")
     assert [act["is_in_effect"] for act in json.loads(newfound("history", "run", "--json", cwd=cwd).stdout)] == [
         *[True] * 5,
         False,
         False,
     ]
     told = newfound("info", "run", cwd=cwd).stdout
-    assert "2 acts before these: newfound history run" in told
+    assert "2 earlier changes: newfound history run" in told
     assert "There is 1 new class now: “[red]c”" in told
 
 

@@ -66,8 +66,8 @@ def test_a_run_holds_its_audit_and_shows_it_everywhere(audited):
     assert all(sentence in info for sentence in said)
     assert json.loads(newfound("info", "run", "--json", cwd=folder).stdout)["audit"] == to_json(run.audit)
     page = (folder / "run" / "report.html").read_text()
-    assert page.index(str(run.answer.reason)) < page.index("Are there classes nobody labelled?")
-    assert page.index("Are there classes nobody labelled?") < page.index("Probably yes")
+    assert page.index(str(run.answer.reason)) < page.index("Are there classes without labels?")
+    assert page.index("Are there classes without labels?") < page.index("Probably yes")
 
 
 def test_a_run_without_an_audit_still_opens(audited):
@@ -77,7 +77,7 @@ def test_a_run_without_an_audit_still_opens(audited):
     run = open_run(folder / "run")
     assert run.audit is None
     write_report(run)
-    assert "Are there classes nobody labelled?" not in (folder / "run" / "report.html").read_text()
+    assert "Are there classes without labels?" not in (folder / "run" / "report.html").read_text()
     assert "Probably yes" not in newfound("info", "run", cwd=folder).stdout
     (folder / "audit.json").rename(folder / "run" / "audit.json")
     seal(folder / "run")

@@ -10,7 +10,7 @@ import pytest
 from pets import FIT, QUICK, newfound, pets, write_csv
 from small import imported_by
 
-from newfound.cli.console import parse_classes, parse_keep
+from newfound.cli.fit import parse_classes, parse_keep
 from newfound.evaluation import METRICS
 from newfound.runs.records import Masking
 from newfound.runs.run import open_run

@@ -100,7 +100,7 @@ def test_a_refit_keeps_names_and_ids_and_says_what_changed(loop):
     assert not chinstrap.is_new
     assert chinstrap.id == "new-1"
     assert after.changes.became_known == ["Chinstrap"]
-    assert "Since the run before:" in printed["refit"]
+    assert "Changes since the previous run:" in printed["refit"]
     assert "“Chinstrap” is known now." in printed["refit"]
     stored = json.loads((folder / "run2" / "changes.json").read_text())
     assert len(stored["given"]) == 20

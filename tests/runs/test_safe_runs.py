@@ -407,7 +407,7 @@ def test_what_cannot_be_printed_is_told(place):
         command = [sys.executable, "-m", "newfound", "info", "run"]
         ended = subprocess.run(command, cwd=place, stdout=full, stderr=subprocess.PIPE, text=True)
     assert ended.returncode == 1
-    assert ended.stderr.strip() == "newfound: No space left on device. Make room on the disk, and try again."
+    assert ended.stderr.strip() == "newfound: No space left on device. Free some disk space and try again."
 
 
 def test_write_run_leaves_what_it_did_not_write(workplace, dataset, tmp_path):

@@ -10,7 +10,7 @@ from newfound.classes import Classes
 from newfound.evaluation import evaluate
 from newfound.labels import Labels
 from newfound.report.cards import cards
-from newfound.report.charts import confusion, metrics
+from newfound.report.charts import confusion
 from newfound.report.content import content_of
 from newfound.report.page import write_report
 from newfound.runs.derived import Origin, write_run
@@ -102,4 +102,4 @@ def test_report_shows_the_numbers_of_the_run(run):
     ]
     assert [[cell.n_rows for cell in line.cells] for line in matrix.lines] == evaluation.counts.tolist()
     page = (run.folder / "report.html").read_text()
-    assert all(f"<dt>{name}</dt><dd>{value}</dd>" in page for name, value in metrics(content))
+    assert all(f"<dt>{name}</dt><dd>{value}</dd>" in page for name, value in content.evaluation.shown)

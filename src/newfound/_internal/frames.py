@@ -1,4 +1,4 @@
-"""Data frames of any library that Narwhals knows, such as pandas, polars and PyArrow; what comes out is of the same."""
+"""Data frames of any library that Narwhals supports, such as pandas, polars and PyArrow; results are of the same."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def is_frame(X: Any) -> bool:
 
 
 def readable(X: Any) -> Any:
-    """X as every supported scikit-learn reads it, with its names: frames other than pandas' as PyArrow tables."""
+    """X in a form that every supported scikit-learn reads with its names: frames but pandas' become PyArrow tables."""
     if not is_frame(X):
         return X
     import narwhals as nw
@@ -48,7 +48,7 @@ def column_values(frame: Any, name: str) -> np.ndarray:
 
 
 def select_columns(frame: Any, names: Sequence[str]) -> Any:
-    """The columns of these names in this order; refuse a frame without them."""
+    """The columns with these names, in this order; refuse a frame that lacks one."""
     import narwhals as nw
 
     if not is_frame(frame):
@@ -61,13 +61,13 @@ def select_columns(frame: Any, names: Sequence[str]) -> Any:
     if missing:
         raise ValueError(
             f"The frame has no column {missing[0]!r}, and the model was fitted on it ({len(missing)} of {len(names)} "
-            f"columns are missing). Give the columns the names that they had in fit."
+            f"columns are missing). Use the column names of fit."
         )
     return table.select(list(names)).to_native()
 
 
 def with_columns(frame: Any, columns: Mapping[str, np.ndarray]) -> Any:
-    """The same frame with these columns beside its own, of the same kind; columns of the same name are replaced."""
+    """The frame with these columns added; columns of the same name are replaced."""
     import narwhals as nw
 
     table = nw.from_native(frame, eager_only=True)

@@ -1,6 +1,6 @@
-"""What a person sees while something takes long: which phase it is in, and how long it still takes.
+"""What a person sees during a long job: the phase and the time left.
 
-A bar on a terminal, a line that is written over in a notebook, a line now and then in a log or a pipe.
+A bar on a terminal, one updated line in a notebook, a line from time to time in a log or a pipe.
 """
 
 import math
@@ -12,23 +12,23 @@ from typing import NamedTuple
 
 from newfound._internal.words import if_few_labels
 
-Show = Callable[[int, int, str], None]  # steps done, steps in all (0 where nobody knows), what is being done
+Show = Callable[[int, int, str], None]  # steps done, steps in all (0 if unknown), the phase
 PHASES = {  # of training, in words
     "VAE pretraining": "pretraining",
-    "pseudo-labels": "pretraining on what was discovered",
+    "pseudo-labels": "pretraining on discovered classes",
     "objective": "training",
 }
 LOG_SECONDS = 5  # between two lines of a log
 
 
 class ProgressEvent(NamedTuple):
-    """What a callback is told at every evaluation."""
+    """What a callback gets at every evaluation."""
 
     step: int
     n_steps: int
     phase: str
     loss: float  # mean over restarts
-    validation_accuracy: float  # on labels held out of training; nan where there are none
+    validation_accuracy: float  # on labels held out of training; nan if there are none
     n_validation_labels: int
 
 
@@ -36,12 +36,12 @@ Callback = Callable[[ProgressEvent], None]
 
 
 def show_nothing(done: int, total: int, text: str) -> None:
-    """For those who do not look."""
+    """For callers without a display."""
 
 
 @contextmanager
 def step_bar(verbose: bool | int | str, title: str, first: str = "starting") -> Iterator[Show]:
-    """How many steps of how many, and what is being done; "auto" shows it only to a terminal or a notebook."""
+    """The steps done, their number, and the phase; "auto" shows it only on a terminal or in a notebook."""
     if verbose and in_notebook():
         yield _notebook_line(title, first)
     elif verbose and sys.stderr.isatty():
@@ -66,7 +66,7 @@ def in_notebook() -> bool:
 
 
 def status(event: ProgressEvent) -> str:
-    """One line about where training is."""
+    """One line about the state of training."""
     accuracy = event.validation_accuracy
     few = if_few_labels(event.n_validation_labels)
     validation = "" if math.isnan(accuracy) else f" · {accuracy:.1%} of validation labels right{few}"
@@ -74,13 +74,13 @@ def status(event: ProgressEvent) -> str:
 
 
 class TimeLeft:
-    """How long the steps that are left will take, by those that were taken."""
+    """An estimate of the time left, from the steps so far."""
 
     def __init__(self) -> None:
-        self.began: tuple[int, float] | None = None  # steps that were done when it first looked, and when that was
+        self.began: tuple[int, float] | None = None  # steps done at the first call, and its time
 
     def __call__(self, done: int, total: int) -> str:
-        """\" · about 40 s left\"; nothing before there is a step to go by, and at the end."""
+        """\" · about 40 s left\"; nothing before the first step and at the end."""
         now = time.monotonic()
         if self.began is None or not total or done < self.began[0]:
             self.began = (done, now) if total else None
@@ -99,29 +99,29 @@ def in_words(seconds: float) -> str:
 
 
 def line(done: int, total: int, text: str, left: str) -> str:
-    """\"40% · training · loss 12.35 · about 40 s left\"; of a phase that cannot tell how far it is, its name."""
+    """\"40% · training · loss 12.35 · about 40 s left\"; only the name of a phase without a number of steps."""
     return f"{done / total:.0%} · {text}{left}" if total else text
 
 
 def _log_lines(title: str) -> Show:
-    """A line for every phase that begins, and then at most one for every tenth of the steps."""
-    said, tenth, at, left = "", -1, -math.inf, TimeLeft()
+    """A line at the start of every phase, and then at most one for every tenth of the steps."""
+    shown, tenth, at, left = "", -1, -math.inf, TimeLeft()
 
     def show(done: int, total: int, text: str) -> None:
-        nonlocal said, tenth, at
+        nonlocal shown, tenth, at
         now, remaining = time.monotonic(), left(done, total)
         phase, reached = text.partition(" · ")[0], 10 * done // total if total else -1
         is_due = reached > tenth and (now - at >= LOG_SECONDS or done == total)
-        if phase == said and not is_due:
+        if phase == shown and not is_due:
             return
-        said, tenth, at = phase, reached, now
+        shown, tenth, at = phase, reached, now
         print(f"{title}: {line(done, total, text, remaining)}", file=sys.stderr, flush=True)
 
     return show
 
 
 def _notebook_line(title: str, first: str) -> Show:
-    """A line that is written over; it needs no widgets."""
+    """One line that is updated; it needs no widgets."""
     from IPython.display import display
 
     def content(text: str) -> dict[str, str]:
@@ -145,7 +145,7 @@ def _terminal_bar(title: str, first: str) -> Iterator[Show]:
         task, left = progress.add_task(title, total=None, status=first), TimeLeft()
 
         def show(done: int, total: int, text: str) -> None:
-            said = line(done, total, text, left(done, total))
-            progress.update(task, completed=done, total=total or None, status=said)
+            status = line(done, total, text, left(done, total))
+            progress.update(task, completed=done, total=total or None, status=status)
 
         yield show

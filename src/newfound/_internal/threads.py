@@ -1,4 +1,4 @@
-"""Work in pieces: threads for NumPy's, blocks of a fixed size for compiled programs, and what a fork breaks."""
+"""Work in pieces: threads for NumPy, batches of one size for compiled programs; and the refusal of forks."""
 
 import os
 import random
@@ -12,16 +12,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 # ---- Pieces of NumPy's work that run at the same time, one thread each ----
-# BLAS shares one product of matrices among all cores and then waits, busily, for the next one; between the products of
-# a small network that wait is most of its time. So each piece has a core of its own instead, from its first product to
-# its last, and BLAS one thread in each.
+# BLAS splits each matrix product over all cores, which spin until the next one; for a small network most of the time is
+# spent waiting. So each piece runs on one core from its first product to its last, and BLAS has one thread in each.
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 
 def in_threads(function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> list[Result]:
-    """`function` of every piece, in their order, on as many threads as BLAS may have now."""
+    """`function` of every piece, in their order, on as many threads as BLAS may use now."""
     if len(pieces) < 2:
         return [function(piece) for piece in pieces]
     with _blas.in_one_thread() as n_threads:
@@ -34,7 +33,7 @@ def in_threads(function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> 
 
 
 def ahead(items: Iterator[Result]) -> Iterator[Result]:
-    """The same items, each of them made while the one before it is in use; there is never more than one waiting."""
+    """The same items; each is made while the previous one is in use, and at most one waits."""
     from concurrent.futures import ThreadPoolExecutor
 
     end: Any = object()
@@ -46,20 +45,20 @@ def ahead(items: Iterator[Result]) -> Iterator[Result]:
 
 
 class _Blas:
-    """How many threads BLAS has, which is a number of the whole process.
+    """The number of BLAS threads, which all threads of the process share.
 
-    The first to change it remembers what it was, the last one puts it back, whoever else came in between.
+    The first caller stores the number and the last one restores it, also if others enter and leave in between.
     """
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.n_inside = 0
-        self.n_threads = 1  # before the first came in
+        self.n_threads = 1  # before the first caller entered
         self.limited: Any = None
 
     @contextmanager
     def in_one_thread(self) -> Iterator[int]:
-        """While inside; gives how many it had."""
+        """One thread while inside; yields the number that BLAS had."""
         with self.lock:
             if self.n_inside == 0:
                 self.n_threads = max((library.num_threads for library in _libraries().lib_controllers), default=1)
@@ -76,8 +75,8 @@ class _Blas:
 
 @cache
 def _libraries() -> Any:
-    """The BLAS libraries of this process. To find them takes milliseconds, so they are looked for once."""
-    import numpy.linalg  # noqa: F401  # which loads NumPy's
+    """The BLAS libraries of this process. The search takes milliseconds, so it is done once."""
+    import numpy.linalg  # noqa: F401  # loads NumPy's BLAS
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
@@ -86,59 +85,50 @@ def _libraries() -> Any:
 _blas = _Blas()
 
 
-# ---- Rows in fixed-size batches, so that how many there are is in no compiled shape ----
+# ---- Rows in batches of one size, so that compiled programs do not depend on their number ----
 
 BATCH_ROWS = 512
-FEW_ROWS = 8  # the size of a batch where there are no more: one row should not cost what 512 do
+SMALL_BATCH_ROWS = 8  # used if there are no more rows: one row should not cost as much as 512
 
 
 def in_batches(function: Callable[[np.ndarray], Any], X: np.ndarray, batch_rows: int = BATCH_ROWS) -> np.ndarray:
-    """`function` of every row of X, called on batches of `batch_rows` rows, or of FEW_ROWS, the last one padded.
+    """`function` of every row of X, in batches of `batch_rows` or SMALL_BATCH_ROWS rows; the last one is padded.
 
-    So no number of rows compiles a program of its own, and a row's answer does not depend on the rows beside it, except
-    for the last digit where they are few. A call is made before the answer of the one before it is read: the device
-    need not wait.
+    So a new number of rows compiles no new program, and a row's answer does not depend on the other rows, except in the
+    last digit for at most SMALL_BATCH_ROWS rows. The next batch is started before the answer of the last one is read,
+    so that the device does not wait.
     """
-    size = batch_rows if len(X) > FEW_ROWS else FEW_ROWS
+    size = batch_rows if len(X) > SMALL_BATCH_ROWS else SMALL_BATCH_ROWS
     answers: list[np.ndarray] = []
     pending: Any = None
     for i in range(0, len(X), size):
-        before, pending = pending, function(_padded(X[i : i + size], size))
-        if before is not None:
-            answers.append(np.asarray(before))
+        rows = X[i : i + size]
+        if len(rows) < size:
+            rows = np.concatenate([rows, np.zeros((size - len(rows), *rows.shape[1:]), rows.dtype)])
+        previous, pending = pending, function(rows)
+        if previous is not None:
+            answers.append(np.asarray(previous))
     return np.concatenate([*answers, np.asarray(pending)])[: len(X)]
 
 
-def _padded(rows: np.ndarray, size: int) -> np.ndarray:
-    if len(rows) == size:
-        return rows
-    return np.concatenate([rows, np.zeros((size - len(rows), *rows.shape[1:]), rows.dtype)])
-
-
-# ---- What a fit does to the process it runs in: nothing that others would notice ----
-# JAX has threads, and a fork copies none: in the child it would wait for them for ever.
+# ---- Forks: JAX has threads, and a fork copies none, so that the child process would wait for them forever ----
 
 _first: int | None = None  # the process that used JAX first
 
 
 def refuse_fork() -> None:
-    """Refuse JAX in a process that was forked from one that had used it. (Predictions need none.)"""
+    """Refuse to use JAX in a fork of a process that has used it. (Predictions do not need JAX.)"""
     global _first
-    _import_rich()
+    if "rich.style" not in sys.modules:  # it draws a random number on import: not from the user's own sequence
+        state = random.getstate()
+        import rich.style  # noqa: F401
+
+        random.setstate(state)
     if _first is None:
         _first = os.getpid()
     if _first != os.getpid():
         raise RuntimeError(
             "This process was forked from one that had already fitted with newfound, and JAX does not survive a fork "
-            "(it would hang). Start workers afresh: by joblib's own default, backend='loky', or by "
+            "(it would hang). Start new workers with joblib's default, backend='loky', or with "
             "multiprocessing.get_context('spawn'); or fork before the first fit. (Predictions do survive a fork.)"
         )
-
-
-def _import_rich() -> None:
-    """Rich draws a random number when it is imported, which scikit-learn does late: not from the user's own numbers."""
-    if "rich.style" not in sys.modules:
-        state = random.getstate()
-        import rich.style  # noqa: F401
-
-        random.setstate(state)

@@ -1,12 +1,10 @@
-"""What messages share: counts, lists, names cut short; and the exception that a user meets."""
+"""Parts of messages: counts, lists, shortened names; and the exception that a user sees."""
 
 import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-# ---- Words that messages share: counts, lists, names cut short, and what few labels can tell ----
-
-SHOW_WARNING_BELOW = 30  # labels: a number from fewer is shown with their count
+SHOW_WARNING_BELOW = 30  # labels: a number that rests on fewer is marked
 
 
 def and_list(words: Iterable[str]) -> str:
@@ -21,7 +19,7 @@ def quoted_list(names: Iterable[object], at_most: int = 5) -> str:
 
 
 def shortened(text: str, at_most: int = 80) -> str:
-    """A name of any length in a sentence."""
+    """A name that fits into a sentence."""
     return text if len(text) <= at_most else f"{text[: at_most - 1]}…"
 
 
@@ -39,12 +37,12 @@ def count(n: int, thing: str, things: str | None = None) -> str:
 
 
 def if_few_labels(n: int) -> str:
-    """\" (from 12 labels only)\" after a number from fewer than SHOW_WARNING_BELOW labels; else nothing."""
+    """\" (from 12 labels only)\", after a number that rests on fewer than 30 labels; else nothing."""
     return f" (from {count(n, 'label')} only)" if n < SHOW_WARNING_BELOW else ""
 
 
 def percent(share: float | None) -> str:
-    """A share, or a dash where there is none; only a certainty is written as 0% or 100%."""
+    """A share, or a dash if there is none; only exactly 0 and 1 are written as 0% and 100%."""
     if share is None or not math.isfinite(share):
         return "–"
     if 0 < share < 0.01:
@@ -55,7 +53,7 @@ def percent(share: float | None) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """A sentence with the names that were probably meant, or with all there are."""
+    """A sentence with the closest names, or with the first ten if none is close."""
     near = {other.casefold(): other for other in names}
     matches = [near[match] for match in get_close_matches(name.casefold(), near, n=3, cutoff=0.6)]
     if matches:
@@ -63,13 +61,11 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"It has {quoted_list(near.values(), 10)}."
 
 
-# ---- The exception of newfound. What a user can put right is a ValueError that says what is wrong and what to do ----
-
-LONGEST = 2_000  # characters of a message
+MAX_MESSAGE_LENGTH = 2_000
 
 
 class DataError(ValueError):
-    """A file, folder or array that cannot be used as it is. The message says why, and what to do about it."""
+    """A file, folder or array that cannot be used. The message gives the reason and a remedy."""
 
     def __init__(self, message: str):
         super().__init__(one_line(message))
@@ -81,6 +77,6 @@ def reason_of(error: BaseException, at_most: int = 200) -> str:
 
 
 def one_line(message: str) -> str:
-    """What can be printed anywhere: a message may quote a library, and a library what a file holds."""
+    """A message that can be printed anywhere: it may quote a library, which may quote the content of a file."""
     line = "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in message)
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return shortened(line, MAX_MESSAGE_LENGTH)

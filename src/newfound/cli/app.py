@@ -1,11 +1,12 @@
-"""The command line: text in, text out. One file a group of commands; the work is done by the packages it calls.
+"""The command line: text in, text out. Each file holds a group of commands; the packages they call do the work.
 
-Nothing heavy is imported before a command runs, so that --help is quick.
+A command's file is imported when the command is called, and heavy libraries when it runs, so that all start quickly.
 """
 
 import os
 import sys
 from contextlib import suppress
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -13,15 +14,39 @@ from typer.core import TyperGroup
 
 from newfound._internal.files import INTERRUPTED
 from newfound.cli.console import FAILED, about_disk, print_anywhere
-from newfound.cli.decide import cut, discard, history, label, merge, name, refit, split, suggest, undo
-from newfound.cli.demo import demo
-from newfound.cli.fit import audit, fit
-from newfound.cli.predict import evaluate, predict
-from newfound.cli.runs import export, info, report
+
+COMMANDS = {  # the file of each, in the order of the help
+    **dict.fromkeys(("audit", "fit"), "fit"),
+    **dict.fromkeys(("predict", "evaluate"), "predict"),
+    **dict.fromkeys(("report", "info", "export"), "runs"),
+    **dict.fromkeys(
+        ("name", "merge", "split", "cut", "discard", "suggest", "label", "refit", "undo", "history"), "decide"
+    ),
+    "demo": "demo",
+}
+LOOK: dict[str, Any] = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
 
 
 class Commands(TyperGroup):
-    """All commands; what they print may not arrive, as on a full disk, and that is told, too."""
+    """All commands. Output that cannot be printed, as on a full disk, ends in one sentence, and so does Ctrl-C."""
+
+    def __init__(self, **attributes: Any):
+        super().__init__(**attributes)
+        self.commands: Any = dict.fromkeys(COMMANDS)  # names, for the help and for "Did you mean …?"
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        alone = typer.Typer(add_completion=False, **LOOK)
+        alone.command(cmd_name)(getattr(import_module(f"newfound.cli.{COMMANDS[cmd_name]}"), cmd_name))
+        return typer.main.get_command(alone)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # before the command has begun
+            print("newfound: interrupted.", file=sys.stderr)
+            raise SystemExit(INTERRUPTED) from None
 
     def main(self, *args: Any, **options: Any) -> Any:
         try:
@@ -35,39 +60,19 @@ class Commands(TyperGroup):
                 self._cannot_print(error)
 
     def _cannot_print(self, error: OSError) -> NoReturn:
-        """Whatever is still to be printed goes nowhere, so that Python does not try it again when it ends."""
+        """Redirect standard output to nowhere, so that Python does not try to print again when it ends."""
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             print(f"newfound: {about_disk(error)}", file=sys.stderr)
         raise SystemExit(FAILED)
 
 
-class App(typer.Typer):
-    """The command line: Ctrl-C before a command has begun is no traceback either."""
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        try:
-            return super().__call__(*args, **options)
-        except KeyboardInterrupt:
-            print("newfound: interrupted.", file=sys.stderr)
-            raise SystemExit(INTERRUPTED) from None
-
-
-app = App(
-    name="newfound",
-    cls=Commands,
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
-ON_A_RUN = (name, merge, split, cut, discard, suggest, label, refit, undo, history)
-for command in (audit, fit, predict, evaluate, report, info, export, *ON_A_RUN, demo):
-    app.command()(command)
+app = typer.Typer(name="newfound", cls=Commands, no_args_is_help=True, **LOOK)
 
 
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
-    """Classifies the classes you labelled and discovers the ones you didn't."""
+    """Classify the classes you labelled and discover the ones you didn't."""
     print_anywhere()
     if version:
         from newfound import __version__

@@ -1,32 +1,31 @@
 """What a person decides about a run: name, merge, split, cut, discard, undo; and the loop of labelling."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
+from newfound._internal.words import count, percent
 from newfound.cli.console import (
     AsJson,
     RunArgument,
     clear_errors,
     console_for,
-    keep_compiled_programs,
     listener_on,
     print_json,
+    print_lines,
     status_line,
     table_with,
 )
 from newfound.cli.runs import print_summary, summary_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from newfound.classes import Classes
-    from newfound.labelling.suggest import Suggestions
     from newfound.runs.derived import Acted
-    from newfound.runs.run import Run
 
-# ---- What a person decides about a run's classes: name, merge, split, cut, discard; undo and history ----
+# ---- Changes to a run's classes: name, merge, split, cut, discard; undo and history ----
 
 ClassArgument = Annotated[str, typer.Argument(help="A class, by its name or id.", show_default=False)]
 
@@ -36,7 +35,7 @@ def name(
     names: Annotated[list[str], typer.Argument(help="OLD=NEW: a class by its name or id, and its new name.")],
     as_json: AsJson = False,
 ) -> None:
-    """Give classes the names that you have for them.
+    """Rename classes.
 
     Example: `newfound name run/ new-1=chinstrap new-2=gentoo`
     """
@@ -45,11 +44,11 @@ def name(
 
 def merge(
     run: RunArgument,
-    classes: Annotated[list[str], typer.Argument(help="The classes that are one, by their names or ids.")],
-    into: Annotated[str | None, typer.Option(help="The class that keeps its name, also a known one.")] = None,
+    classes: Annotated[list[str], typer.Argument(help="The classes to merge, by their names or ids.")],
+    into: Annotated[str | None, typer.Option(help="The class that keeps its name; may be a known one.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make several classes one. Rows of other classes stay as they are.
+    """Merge several classes into one. Rows of other classes stay as they are.
 
     For example:
 
@@ -59,17 +58,17 @@ def merge(
     """
 
     def arguments(of: "Classes") -> dict[str, Any]:
-        return {"classes": [_given(of, text) for text in classes], "into": None if into is None else _given(of, into)}
+        return {"classes": [_named(of, text) for text in classes], "into": None if into is None else _named(of, into)}
 
     _act(run, "merge", arguments, as_json)
 
 
 def split(run: RunArgument, class_name: ClassArgument, as_json: AsJson = False) -> None:
-    """Make one class two; the larger part keeps its name.
+    """Split a class into two. The larger part keeps its name.
 
     Example: `newfound split run/ new-4`
     """
-    _act(run, "split", lambda classes: {"class_name": _given(classes, class_name)}, as_json)
+    _act(run, "split", lambda classes: {"class_name": _named(classes, class_name)}, as_json)
 
 
 def cut(
@@ -77,7 +76,7 @@ def cut(
     n_new: Annotated[int, typer.Argument(help="How many new classes there should be.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
-    """Join the new classes to fewer, or divide them to more, without a second fit.
+    """Change the number of new classes by merging or splitting them, without a second fit.
 
     Example: `newfound cut run/ 3`
     """
@@ -85,15 +84,15 @@ def cut(
 
 
 def discard(run: RunArgument, class_name: ClassArgument, as_json: AsJson = False) -> None:
-    """Take a new class out of the answer: each of its rows gets the best class that remains.
+    """Discard a new class. Each of its rows moves to the best remaining class.
 
     Example: `newfound discard run/ new-6`
     """
-    _act(run, "discard", lambda classes: {"class_name": _given(classes, class_name)}, as_json)
+    _act(run, "discard", lambda classes: {"class_name": _named(classes, class_name)}, as_json)
 
 
 def undo(run: RunArgument, as_json: AsJson = False) -> None:
-    """Take back what was last decided about a run's classes; once more, what was decided before that.
+    """Undo the last change to a run's classes. Repeat to undo earlier ones.
 
     Example: `newfound undo run/`
     """
@@ -103,34 +102,31 @@ def undo(run: RunArgument, as_json: AsJson = False) -> None:
 
     with clear_errors(), status_line(console_for(as_json), "writing the run again"):
         acted = undo_last(open_run(run), write_report)
-    show_act(acted, as_json)
+    _print_act(acted, as_json)
 
 
 def history(run: RunArgument, as_json: AsJson = False) -> None:
-    """What was decided about a run's classes, in the order of time.
+    """List the changes to a run's classes, oldest first.
 
     Example: `newfound history run/`
     """
-    from newfound._internal.records import to_json
     from newfound.runs.run import open_run
 
-    console = console_for(as_json)
     with clear_errors():
         opened = open_run(run)
         effective = {act.number for act in opened.acts_in_effect}
         if as_json:
-            print_json([to_json(act) | {"is_in_effect": act.number in effective} for act in opened.acts])
+            print_json([asdict(act) | {"is_in_effect": act.number in effective} for act in opened.acts])
             return
+        lines = []
         for act in opened.acts:
-            taken_back = "" if act.number in effective or act.act == "undo" else "  (taken back)"
-            line = f"{act.number:3}  {act.time[:16].replace('T', ' ')}  {act.sentence}{taken_back}"
-            console.print(line, markup=False, soft_wrap=True)
-        if not opened.acts:
-            console.print("Nothing was decided yet: the classes are as they were found.")
+            undone = "" if act.number in effective or act.act == "undo" else "  (undone)"
+            lines.append(f"{act.number:3}  {act.time[:16].replace('T', ' ')}  {act.sentence}{undone}")
+        print_lines(console_for(as_json), *lines or ["No changes yet: the classes are as they were found."])
 
 
-def _act(run: Path, act: str, arguments_of: Any, as_json: bool) -> None:
-    """Do it, write the run and its report again, and say what changed."""
+def _act(run: Path, act: str, arguments_of: "Callable[[Classes], dict[str, Any]]", as_json: bool) -> None:
+    """Change the classes, write the run and its report again, and print what changed."""
     from newfound.report.page import write_report
     from newfound.runs.derived import act_on
     from newfound.runs.run import open_run
@@ -138,23 +134,22 @@ def _act(run: Path, act: str, arguments_of: Any, as_json: bool) -> None:
     with clear_errors(), status_line(console_for(as_json), "writing the run again"):
         opened = open_run(run)
         acted = act_on(opened, act, arguments_of(opened.model.fitted_.classes), write_report)
-    show_act(acted, as_json)
+    _print_act(acted, as_json)
 
 
-def show_act(acted: "Acted", as_json: bool) -> None:
-    from newfound._internal.records import to_json
+def _print_act(acted: "Acted", as_json: bool) -> None:
     from newfound.runs.answer import headline
 
     if as_json:
-        print_json(summary_of(acted.run) | {"act": to_json(acted.act)})
+        print_json(summary_of(acted.run) | {"act": acted.act})
         return
     console = console_for(as_json)
-    console.print(acted.act.sentence, markup=False, soft_wrap=True)
+    print_lines(console, acted.act.sentence)
     console.print(headline(acted.run.discovered), style="bold")
 
 
-def _given(classes: "Classes", text: str) -> Any:
-    """The class that is meant by its name or id on the command line, where all is text."""
+def _named(classes: "Classes", text: str) -> Any:
+    """The name of the class with this name or id, which is text on the command line."""
     for known_as in (classes.names, classes.ids):
         for position, other in enumerate(known_as.tolist()):
             if str(other) == text:
@@ -163,7 +158,7 @@ def _given(classes: "Classes", text: str) -> Any:
 
 
 def _pair(classes: "Classes", text: str) -> list[Any]:
-    """\"new-1=fox\" as a class and its new name; where names hold =, the longest name of a class is taken."""
+    """\"new-1=fox\" as a class and its new name. If names hold =, the longest name of a class is taken."""
     at = [i for i, character in enumerate(text) if character == "="]
     if not at:
         raise ValueError(f"Write a class and its new name as OLD=NEW, such as new-1=chinstrap; got {text!r}.")
@@ -171,7 +166,7 @@ def _pair(classes: "Classes", text: str) -> list[Any]:
     i = next((i for i in reversed(at) if text[:i] in own), at[0])
     old, new = text[:i], text[i + 1 :]
     is_number = classes.names.dtype.kind == "i" and new.strip().removeprefix("-").isdecimal()
-    return [_given(classes, old), int(new) if is_number else new]
+    return [_named(classes, old), int(new) if is_number else new]
 
 
 # ---- The loop of labelling: `newfound suggest`, `newfound label` and `newfound refit` ----
@@ -184,23 +179,49 @@ def suggest(
     rows: Annotated[int, typer.Option(min=1, help="How many rows.")] = 50,
     out: Annotated[Path, typer.Option(help="A CSV to fill in, with your own columns.")] = Path("suggest.csv"),
     label_studio: Annotated[
-        Path | None, typer.Option(help="Also tasks for Label Studio, .json; its interface is written beside, .xml.")
+        Path | None, typer.Option(help="Also write tasks for Label Studio, .json, and its interface beside it, .xml.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Write over files that are there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace existing files.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Which rows to label next: those that would tell most, and no two that tell the same.
+    """Suggest rows to label next: the most informative ones, and no two that are alike.
 
     Example: `newfound suggest run/ --rows 20 --out suggest.csv`
     """
-    from newfound.runs.labels import check_paths
+    from newfound.runs.labels import (
+        check_paths,
+        labels_since,
+        source_columns,
+        suggest_for,
+        suggestion_table,
+        write_suggestions,
+        write_tasks,
+    )
+    from newfound.runs.run import open_run
 
     console = console_for(as_json)
-    with clear_errors(), status_line(console, "looking for rows that would tell most"):
+    with clear_errors(), status_line(console, "choosing rows"):
         check_paths(out, label_studio, replace=replace)
-        found = _suggested(console, run, rows, out, label_studio)
+        opened = open_run(run)
+        found = suggest_for(opened, rows, labels_since(opened))
+        own, why_not = source_columns(opened, found.rows)
+        written = [out]
+        write_suggestions(out, suggestion_table(opened, found, own))
+        if label_studio is not None:
+            written += [label_studio, write_tasks(label_studio, opened, found, own)]
+        table = table_with("row", "class now", "prob.", "why", right=["prob."])
+        row_ids = opened.rows.row_ids
+        for s in [*found][:N_SHOWN]:
+            table.add_row(str(row_ids[s.row]), str(s.class_name), percent(s.probability), s.reason)
+        console.print(table)
+        if len(found) > N_SHOWN:
+            print_lines(console, f"and {count(len(found) - N_SHOWN, 'row')} more")
+        if why_not:
+            print_lines(console, f"note: {why_not}", style="yellow")
+        print_lines(console, *(f"wrote {path}" for path in written))
+        print_lines(console, f"Fill in the labels, then: newfound label {run} {out}")
     if as_json:
-        print_json(found)
+        print_json({"rows": found.rows.tolist(), "reasons": list(found.reasons), "out": list(map(str, written))})
 
 
 def label(
@@ -208,13 +229,12 @@ def label(
     labels: Annotated[Path, typer.Argument(help="The CSV from `newfound suggest`, filled in, or Label Studio's JSON.")],
     as_json: AsJson = False,
 ) -> None:
-    """Give rows labels: names of classes there are, or of others. The next refit learns from them.
+    """Add labels to rows, of existing or other classes. The next refit learns from them.
 
-    Rows are found by their ids; an empty label is none. Your source is never changed.
+    Rows are matched by their ids; empty labels are skipped. Your source is never changed.
 
     Example: `newfound label run/ suggest.csv`
     """
-    from newfound._internal.words import count
     from newfound.report.page import write_report
     from newfound.runs.derived import act_on
     from newfound.runs.labels import read_given
@@ -226,22 +246,23 @@ def label(
         given = read_given(opened, labels)
         if not given.given and not given.corrections:
             raise ValueError(
-                f"{labels.name!r} says nothing new: {count(given.n_same, 'row')} with the label they have."
+                f"{labels.name!r} holds no new label: {count(given.n_same, 'row')} with the label they already have. "
+                f"Add labels and try again."
             )
         acted = act_on(opened, "label", given.arguments(), write_report)
-    show_act(acted, as_json)
+    _print_act(acted, as_json)
     for n, what in ((given.n_empty, "without a label"), (given.n_same, "with the label they had before")):
         if n and not as_json:
-            console.print(f"Left out: {count(n, 'row')} {what}.", soft_wrap=True)
+            print_lines(console, f"Left out: {count(n, 'row')} {what}.")
 
 
 def refit(
     run: RunArgument,
     out: Annotated[Path, typer.Option(help="Folder for the new run; the first one stays as it is.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Write over an earlier run.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit the rows of a run again, with the labels given since; classes that are the same keep their names.
+    """Fit the rows of a run again, with the labels added since. Classes that stay the same keep their names.
 
     Example: `newfound refit run/ --out run2/`
     """
@@ -249,6 +270,7 @@ def refit(
     from newfound.runs.leftovers import shareable_command
     from newfound.runs.new_run import refit_run
     from newfound.runs.run import open_run
+    from newfound.training.steps import keep_compiled_programs
 
     console = console_for(as_json)
     with clear_errors():
@@ -259,45 +281,3 @@ def refit(
         print_json(summary_of(made))
     else:
         print_summary(console, made)
-
-
-def _suggested(console: "Console", run: Path, n: int, out: Path, label_studio: Path | None) -> dict[str, Any]:
-    """Find them, write them, and say so."""
-    from newfound.runs.labels import (
-        labels_since,
-        source_columns,
-        suggest_for,
-        suggestion_table,
-        write_suggestions,
-        write_tasks,
-    )
-    from newfound.runs.run import open_run
-
-    opened = open_run(run)
-    suggestions = suggest_for(opened, n, labels_since(opened))
-    own, why_not = source_columns(opened, suggestions.rows)
-    written = [out]
-    write_suggestions(out, suggestion_table(opened, suggestions, own))
-    if label_studio is not None:
-        written += [label_studio, write_tasks(label_studio, opened, suggestions, own)]
-    _show(console, opened, suggestions)
-    if why_not:
-        console.print(f"note: {why_not}", style="yellow", markup=False, soft_wrap=True)
-    for path in written:
-        console.print(f"wrote {path}", markup=False, soft_wrap=True)
-    console.print(f"Fill in the labels, then: newfound label {run} {out}", markup=False, soft_wrap=True)
-    return {"rows": suggestions.rows.tolist(), "reasons": list(suggestions.reasons), "out": list(map(str, written))}
-
-
-def _show(console: "Console", run: "Run", suggestions: "Suggestions") -> None:
-    from newfound._internal.words import count, percent
-
-    table = table_with("row", "class now", "prob.", "why", right=["prob."])
-    row_ids = run.rows.row_ids
-    for i, s in enumerate(suggestions):
-        if i < N_SHOWN:
-            cells = (str(row_ids[s.row]), str(s.class_name), percent(s.probability), s.reason)
-            table.add_row(*cells)
-    console.print(table)
-    if len(suggestions) > N_SHOWN:
-        console.print(f"and {count(len(suggestions) - N_SHOWN, 'row')} more", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`newfound demo`: handwritten digits of which half the classes have no label, and how three methods cope."""
+"""`newfound demo`: three methods on handwritten digits where half of the classes have no labels."""
 
 import time
 import warnings
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from newfound._internal.words import count
-from newfound.cli.console import clear_errors, console_for, keep_compiled_programs, number_or_auto, table_with
+from newfound.cli.console import clear_errors, console_for, number_or_auto, print_lines, table_with
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,28 +27,29 @@ IMAGE_SHAPE = (8, 8)
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("newfound-demo"),
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds to average over; the run is of the first.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds to average over; the run is that of the first.")] = 1,
     n_new: Annotated[str, typer.Option(help="New classes for GM-DGM: a number, or auto to find it.")] = "auto",
 ) -> None:
-    """Show what newfound does, on handwritten digits of which half the classes have no label.
+    """Show what newfound does, on handwritten digits where half of the classes have no labels.
 
-    Fits three methods to the same rows: GM-DGM (newfound's model), SSVAE (the semi-supervised baseline) and k-means.
-    Takes about a minute on two cores, and ends with the report of the first.
+    Three methods are fitted to the same rows: GM-DGM (newfound's model), SSVAE (the semi-supervised baseline) and
+    k-means. This takes about a minute on two cores, and ends with the report of GM-DGM.
 
     Example: `newfound demo --out my-demo`
     """
     console = console_for(False)
     console.print(
-        "1,347 handwritten digits. Of the digits 0 to 4, one label in five is kept; of 5 to 9, [bold]none[/bold]. "
-        "Can a model classify the first, find how many others there are, and discover them?\n",
+        "1,347 handwritten digits. One label in five is kept for the digits 0 to 4, and [bold]none[/bold] for 5 to 9. "
+        "Can a model classify the first five, and discover the others and their number?\n",
         markup=True,
     )
-    keep_compiled_programs()
     with clear_errors():
         from newfound.runs.making import check_out
+        from newfound.training.steps import keep_compiled_programs
 
         asked = number_or_auto("--n-new", n_new)
         check_out(out, replace=True)
+        keep_compiled_programs()
         outcomes: dict[str, list[Outcome]] = {name: [] for name in METHODS}
         for i in range(seeds):
             digits = split_digits(seed + i)
@@ -60,18 +61,18 @@ def demo(
         console.print(f"GM-DGM found {n_found}{f' ({low} to {high})' if low < high else ''}; there are five.\n")
         console.print(_results_table(outcomes))
         console.print(
-            "one-to-one (Hungarian accuracy): each digit is matched with at most one component. many-to-one (purity): "
-            "each component counts as the digit most common in it. known: digits 0 to 4. new: digits 5 to 9. new "
-            "classes: how many were found; the baselines are given the number.\n"
+            "one-to-one (Hungarian accuracy): each digit is matched with at most one class. many-to-one (purity): "
+            "each class counts as the digit most common in it. known: digits 0 to 4. new: digits 5 to 9. new "
+            "classes: the number found; the baselines are given the true one.\n"
         )
         with console.status("Hiding each known class in turn, and writing the report …"):
             _write_run(split_digits(seed), model, out)
-    console.print(f"wrote {out}   (a run, as `newfound fit` writes one)", markup=False, soft_wrap=True)
-    console.print(f"\nRead this: {out / 'report.html'}", style="bold", markup=False, soft_wrap=True)
+    print_lines(console, f"wrote {out}   (a run, like those of `newfound fit`)")
+    print_lines(console, f"\nRead this: {out / 'report.html'}", style="bold")
 
 
 class Digits(NamedTuple):
-    """Rows to learn from, with the labels that are kept and with all of them, and rows to test on."""
+    """Training rows with the kept labels and with all labels, and test rows with theirs."""
 
     X: "np.ndarray"
     kept: "Labels"
@@ -81,7 +82,7 @@ class Digits(NamedTuple):
 
 
 def split_digits(seed: int) -> Digits:
-    """A quarter of scikit-learn's digits is for testing; of the others, one label in five of 0 to 4 is kept."""
+    """A quarter of scikit-learn's digits for testing; of the others, one label in five is kept for 0 to 4."""
     import numpy as np
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split

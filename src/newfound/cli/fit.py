@@ -1,53 +1,145 @@
 """`newfound fit` and `newfound audit`: from a file to a run, or to a verdict."""
 
+import re
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace as replaced
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from msgspec import defstruct
 from msgspec.structs import asdict
 
-from newfound._internal.records import Record, to_json
+from newfound._internal.records import Record
+from newfound._internal.words import DataError, short_list, shortened
 from newfound.cli.console import (
+    MAX_DIGITS,
     AsJson,
-    ByGroup,
-    Categorical,
-    ColumnOptions,
     Features,
-    Hide,
-    Id,
-    Ignore,
-    ImageSize,
-    Keep,
-    Label,
-    LabelFile,
-    Numeric,
-    SampleRows,
-    Seed,
-    Source,
+    as_options,
     clear_errors,
     console_for,
-    keep_compiled_programs,
     listener_on,
     number_or_auto,
-    observed_labels,
-    one_of,
-    print_audit,
     print_json,
-    read_source,
+    print_lines,
+    status_line,
 )
-from newfound.cli.runs import print_summary, summary_of
+from newfound.cli.runs import print_audit, print_summary, summary_of
 from newfound.runs.records import Masking
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from newfound.explain.audit_record import Audit
     from newfound.labels import Labels
     from newfound.runs.run import Run
     from newfound.tables.dataset import Dataset
+
+# ---- Where the data are, what the columns are, which labels to hide ----
+
+Source = Annotated[str, typer.Argument(help="A table, NumPy file, folder of images, or the name of a data set.")]
+Label = Annotated[str | None, typer.Option(help="The column that holds the labels; empty cells are unlabelled.")]
+LabelFile = Annotated[str | None, typer.Option(help="A file of labels, for images or arrays.")]
+Id = Annotated[str | None, typer.Option(help="The column that names the rows.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="A column to drop; may be given several times.")]
+Categorical = Annotated[
+    list[str] | None, typer.Option(help="A column of numbers to read as categories; may be given several times.")
+]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(help="A column to read as numbers although it looks like an id, or also holds text."),
+]
+ImageSize = Annotated[
+    int | None,
+    typer.Option(min=1, max=4096, help="Scale larger images to this many pixels on the longer side (else 128)."),
+]
+Hide = Annotated[str | None, typer.Option(help="Hide all labels of these classes: 5-9 or cat,dog.")]
+Keep = Annotated[
+    str | None, typer.Option(help="Keep only this share (20%) or number (10) of the labels of each class.")
+]
+ByGroup = Annotated[bool, typer.Option("--by-group", help="Keep the labels of whole groups (har: people).")]
+SampleRows = Annotated[
+    int | None,
+    typer.Option(min=100, help="Fit a sample of this many rows (else about 200,000 if all take over a gigabyte)."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")]
+
+READ_OPTIONS = (
+    *("label", "id", "ignore", "labels", "categorical", "numeric", "group", "features", "image_size", "sample_rows"),
+    "seed",
+)
+
+
+def read_source(console: "Console", source: str, **options: Any) -> "Dataset":
+    """Read the data; print the decision about each column, then what to check before trusting the answer."""
+    from newfound.tables.read import read_dataset
+
+    given = {name: value for name, value in options.items() if value}
+    with status_line(console, f"reading {source} …"):
+        dataset = read_dataset(source, **given)
+    dataset = replaced(dataset, log=[*map(as_options, dataset.log)], flags=[*map(as_options, dataset.flags)])
+    print_lines(console, *(f"· {sentence}" for sentence in dataset.log))
+    print_lines(console, *(f"! {flag}" for flag in dataset.flags), style="yellow")
+    return dataset
+
+
+def observed_labels(dataset: "Dataset", masking: Masking) -> "Labels | None":
+    """The labels that the model may see; None if none are hidden."""
+    from newfound.labels import hide_labels
+
+    if not masking.hides_any:
+        return None
+    if masking.by_group and dataset.groups is None:
+        raise DataError("--by-group needs data that has groups, such as har. Leave it out.")
+    labels = dataset.labels.observed()
+    return hide_labels(
+        labels,
+        hide=parse_classes(masking.hide or "", labels.classes.tolist()),
+        keep=parse_keep(masking.keep or "100%"),
+        random_state=masking.seed,
+        groups=dataset.groups if masking.by_group else None,
+    )
+
+
+def parse_classes(text: str, names: Sequence[str]) -> list[str]:
+    """Class names from "5-9", "cat,dog" or a mixture; a range is of whole numbers."""
+    chosen: list[str] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        ends = re.fullmatch(r"(\d+)-(\d+)", part)
+        if not ends or part in names:
+            chosen.append(part)
+            continue
+        low, high = (int(end[:MAX_DIGITS]) for end in ends.groups())
+        if max(map(len, ends.groups())) > MAX_DIGITS or high - low >= len(names):
+            raise DataError(
+                f"--hide {shortened(part)!r} is a range of more numbers than there are labels: "
+                f"{short_list(names, 20)}. Hide labels that rows have."
+            )
+        if low > high:
+            raise DataError(f"--hide {shortened(part)!r} is no range: write the smaller number first, such as 5-9.")
+        chosen += [str(i) for i in range(low, high + 1)]
+    unknown = [name for name in chosen if name not in names]
+    if unknown:
+        raise DataError(
+            f"--hide cannot hide {shortened(unknown[0])!r}: no row has that label. Labels: {short_list(names, 20)}."
+        )
+    return chosen
+
+
+def parse_keep(text: str) -> float | int:
+    """A share, "20%" or "0.2", or a number of labels, "10"."""
+    try:
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        keep = int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else share
+    except ValueError:
+        keep = -1
+    if not keep >= 0 or (isinstance(keep, float) and keep > 1):
+        raise DataError(
+            f"--keep must be a share such as 20% or 0.2, or a number of labels such as 10; got {shortened(text)!r}."
+        )
+    return keep
+
 
 # ---- `newfound fit`: from a file to a run ----
 
@@ -64,16 +156,16 @@ Likelihood = Annotated[
 ]
 MinStd = Annotated[float, typer.Option(min=0, help="Drop columns that vary less (the paper's images: 0.1).")]
 WithAudit = Annotated[
-    bool, typer.Option("--audit/--no-audit", help="Tell how far to trust the answer: hide each known class in turn.")
+    bool, typer.Option("--audit/--no-audit", help="Check how far to trust the answer: hide each known class in turn.")
 ]
 FitSource = Annotated[
     str | None, typer.Argument(help="A table, folder of tables, NumPy file, folder of images, or name of a data set.")
 ]
 CheckpointEvery = Annotated[
-    float, typer.Option(min=0, help="Seconds between two checkpoints, from which a fit that was killed can go on.")
+    float, typer.Option(min=0, help="Seconds between two checkpoints, from which a killed fit can continue.")
 ]
-Resume = Annotated[Path | None, typer.Option(help="Go on with a fit to this folder that was stopped.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Write over an earlier run.")]
+Resume = Annotated[Path | None, typer.Option(help="Continue the fit to this folder that was stopped.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run.")]
 NOT_KEPT = ("out", "resume", "as_json")  # options of one call, not of the fit
 
 
@@ -109,7 +201,7 @@ def fit(
 ) -> None:
     """Fit a model to your data and write a run: predictions, classes, report.
 
-    Ctrl-C ends training early and keeps what was learned so far. A fit that was killed goes on with --resume.
+    Ctrl-C ends training early and keeps the best state so far. A killed fit continues with --resume.
 
     For example:
 
@@ -119,20 +211,19 @@ def fit(
     """
     console = console_for(as_json)
     with clear_errors():
+        unfinished = None
         options = {name: value for name, value in context.params.items() if name not in NOT_KEPT}
-        run = _resume(console, resume) if resume is not None else _from_options(console, out, options)
+        if resume is not None:
+            from newfound.runs.making import read_options
+
+            out = resume
+            unfinished, stored = read_options(resume, fit_options())
+            options = asdict(stored)
+        run = _fit(console, out, options, unfinished)
     if as_json:
         print_json(summary_of(run))
     else:
         print_summary(console, run)
-
-
-def _resume(console: "Console", out: Path) -> "Run":
-    """Go on with a fit that was stopped, with the options it had."""
-    from newfound.runs.making import read_options
-
-    unfinished, options = read_options(out, fit_options())
-    return _from_options(console, out, asdict(options), resumed=unfinished)
 
 
 def fit_options() -> Any:
@@ -142,62 +233,36 @@ def fit_options() -> Any:
     return defstruct("FitOptions", [(name, types[name]) for name in names], bases=(Record,), frozen=True)
 
 
-def _from_options(console: "Console", out: Path, given: dict[str, Any], resumed: Path | None = None) -> "Run":
-    """What the command does, from its options as they were given: these are kept with checkpoints."""
-    o = SimpleNamespace(**given)
-    if o.source is None:
-        raise ValueError("Missing argument SOURCE: name a table, NumPy file, folder of images or data set.")
-    _check(out, o.replace, o.model, o.likelihood)
-    columns = ColumnOptions(
-        *(o.label, o.id, o.ignore, o.labels, o.categorical, o.numeric, o.group, o.features, o.image_size),
-        *(o.sample_rows, o.seed),
-    )
-    settings = _settings(o.n_new, o.epochs, o.n_init, o.seed, o.likelihood, o.min_std)
-    dataset = read_source(console, o.source, columns)
-    beside: dict[str, Any] = {
-        "model": o.model,
-        "settings": settings,
-        "replace": o.replace,
-        "uses_groups": o.group is not None,
-        "with_audit": o.with_audit,
-        "checkpoint_every": o.checkpoint_every,
-        "options": given,
-        "resumed": resumed,
-    }
-    return _fit(console, dataset, out, o.source, Masking(o.hide, o.keep, o.by_group, o.seed), **beside)
-
-
-def _check(out: Path, replace: bool, model: str, likelihood: str) -> None:
-    """What can be known before the data are read."""
+def _fit(console: "Console", out: Path, options: dict[str, Any], unfinished: Path | None) -> "Run":
+    """Check the options before the data are read, then read and fit. Checkpoints keep the options as they are."""
+    from newfound.config import Config
     from newfound.estimator import LIKELIHOOD_CHOICES
     from newfound.models.architecture import MODELS
-    from newfound.runs.making import check_out
-
-    check_out(out, replace=replace)
-    one_of("--model", model, list(MODELS))
-    one_of("--likelihood", likelihood, list(LIKELIHOOD_CHOICES))
-
-
-def _settings(n_new: str, epochs: str, n_init: int, seed: int, likelihood: str, min_std: float) -> dict[str, Any]:
-    from newfound.config import Config
-
-    return {
-        "n_new": number_or_auto("--n-new", n_new),
-        "max_epochs": number_or_auto("--epochs", epochs),
-        "n_init": n_init,
-        "random_state": seed,
-        "likelihood": likelihood,
-        "config": Config().replace(min_std=min_std),
-        "verbose": True,  # in a pipe, too: a line now and then
-    }
-
-
-def _fit(console: "Console", dataset: "Dataset", out: Path, source: str, masking: Masking, **options: Any) -> "Run":
     from newfound.report.page import write_report
     from newfound.runs.derived import Origin
     from newfound.runs.leftovers import shareable_command, shareable_path
+    from newfound.runs.making import check_out
     from newfound.runs.new_run import fit_run
+    from newfound.training.steps import keep_compiled_programs
 
+    source, replace = options["source"], options["replace"]
+    if source is None:
+        raise ValueError("Missing argument SOURCE: name a table, NumPy file, folder of images or data set.")
+    check_out(out, replace=replace)
+    for name, choices in (("model", list(MODELS)), ("likelihood", list(LIKELIHOOD_CHOICES))):
+        if options[name] not in choices:
+            raise ValueError(f"--{name} must be {' or '.join(choices)}; got {options[name]!r}.")
+    settings = {
+        "n_new": number_or_auto("--n-new", options["n_new"]),
+        "max_epochs": number_or_auto("--epochs", options["epochs"]),
+        "n_init": options["n_init"],
+        "random_state": options["seed"],
+        "likelihood": options["likelihood"],
+        "config": Config().replace(min_std=options["min_std"]),
+        "verbose": True,  # also in a pipe: a line from time to time
+    }
+    dataset = read_source(console, source, **{name: options[name] for name in READ_OPTIONS})
+    masking = Masking(options["hide"], options["keep"], options["by_group"], options["seed"])
     listener = listener_on(console)
 
     def finish(run: "Run") -> None:
@@ -205,12 +270,25 @@ def _fit(console: "Console", dataset: "Dataset", out: Path, source: str, masking
         write_report(run)
 
     keep_compiled_programs()
-    origin = Origin(shareable_path(source), shareable_command(), masking if masking.hides_any else None)
-    observed = observed_labels(dataset, masking)
-    return fit_run(dataset, out, origin, observed=observed, listener=listener, finish=finish, **options)
+    return fit_run(
+        dataset,
+        out,
+        Origin(shareable_path(source), shareable_command(), masking if masking.hides_any else None),
+        observed=observed_labels(dataset, masking),
+        listener=listener,
+        finish=finish,
+        model=options["model"],
+        settings=settings,
+        replace=replace,
+        uses_groups=options["group"] is not None,
+        with_audit=options["with_audit"],
+        checkpoint_every=options["checkpoint_every"],
+        options=options,
+        resumed=unfinished,
+    )
 
 
-# ---- `newfound audit`: are there classes in a file that nobody labelled? ----
+# ---- `newfound audit`: does a file hold classes that have no labels? ----
 
 
 def audit(
@@ -229,41 +307,32 @@ def audit(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Are there classes here that nobody labelled? Yes, perhaps or none seen, and how far to trust it.
+    """Check whether the data hold classes without labels: yes, perhaps or none seen, and how far to trust that.
 
-    Nothing is trained. Each known class is hidden in turn, to see whether it would have been found. Ctrl-C stops this
-    and keeps what there is.
+    Nothing is trained. Each known class is hidden in turn, to see whether it would be found. Ctrl-C stops this and
+    prints the results so far.
 
     Example: `newfound audit flowers.csv --label species`
     """
-    console = console_for(as_json)
     with clear_errors():
-        columns = ColumnOptions(
-            label, id, ignore, labels, categorical, numeric, features=features, image_size=image_size
-        )
-        dataset = read_source(console_for(as_json=True), source, columns)
+        from newfound.explain.audit import audit as audit_of
+
+        errors = console_for(as_json=True)
+        columns = {"label": label, "id": id, "ignore": ignore, "categorical": categorical, "numeric": numeric}
+        dataset = read_source(errors, source, labels=labels, features=features, image_size=image_size, **columns)
         observed = observed_labels(dataset, Masking(hide, keep, by_group, seed))
-        found = _audit(dataset, dataset.labels if observed is None else observed, seed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            found = audit_of(
+                dataset.X,
+                dataset.labels if observed is None else observed,
+                image_shape=dataset.image_shape,
+                feature_types=dataset.schema.feature_types,
+                random_state=seed,
+            )
+        for warning in caught:
+            listener_on(errors).note(str(warning.message))
     if as_json:
-        print_json(to_json(found))
+        print_json(found)
     else:
-        print_audit(console, found)
-
-
-def _audit(dataset: "Dataset", labels: "Labels", seed: int) -> "Audit":
-    """What is warned of becomes notes, on standard error."""
-    from newfound.explain.audit import audit
-
-    listener = listener_on(console_for(as_json=True))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        found = audit(
-            dataset.X,
-            labels,
-            image_shape=dataset.image_shape,
-            feature_types=dataset.schema.feature_types,
-            random_state=seed,
-        )
-    for warning in caught:
-        listener.note(str(warning.message))
-    return found
+        print_audit(console_for(as_json), found)

@@ -4,19 +4,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
-from newfound._internal.records import to_json
-from newfound._internal.words import count, quoted_list
-from newfound.cli.console import AsJson, RunArgument, clear_errors, console_for, print_audit, print_json, table_with
+from newfound._internal.words import count, percent, quoted_list
+from newfound.cli.console import (
+    AsJson,
+    RunArgument,
+    clear_errors,
+    console_for,
+    print_json,
+    print_lines,
+    table_with,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from newfound.explain.audit_record import Audit
     from newfound.runs.records import ClassSummary
     from newfound.runs.run import Run
-
-# ---- `newfound report` and `newfound info`: what a run holds ----
 
 N_ACTS = 3  # that `info` shows
 MAX_DESCRIBED = 10  # new classes, in a terminal
@@ -49,7 +56,7 @@ def report(run: RunArgument) -> None:
 
 
 def info(run: RunArgument, as_json: AsJson = False) -> None:
-    """Show the answer of a run: its classes, how far to trust them, how the data were read.
+    """Show a run: the answer, its classes, how far to trust them, and how the data were read.
 
     Example: `newfound info run/`
     """
@@ -59,61 +66,79 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
     with clear_errors():
         opened = open_run(run)
         changed = opened.check()
+        about = opened.description
         if as_json:
-            answer = {"answer": str(opened.answer)}
-            print_json(answer | to_json(opened.description) | _audit(opened) | _classes(opened) | _acts(opened))
+            print_json({"answer": str(opened.answer)} | asdict(about) | _details(opened))
             return
         print_summary(console, opened)
-        about = opened.description
-        lines = [
+        acts = opened.acts_in_effect
+        n_before = len(acts) - N_ACTS
+        print_lines(
+            console,
             f"{about.source}: {about.n_rows:,} rows, {about.n_labelled:,} labelled",
             *(f"· {sentence}" for sentence in about.log),
-            *_decided(opened),
+            *([f"{count(n_before, 'earlier change')}: newfound history {run}"] if n_before > 0 else []),
+            *(f"{act.time[:10]}: {act.sentence}" for act in acts[-N_ACTS:]),
             *([f"Changed or removed since newfound wrote them: {quoted_list(changed)}."] if changed else []),
             f"Fitted {about.created} by newfound {about.newfound}: {about.command}",
-        ]
-        for line in lines:
-            console.print(line, markup=False, soft_wrap=True)
+        )
 
 
 def summary_of(run: "Run") -> dict[str, Any]:
     """A run in a few numbers, for machines."""
-    about = {name: to_json(getattr(run.description, name)) for name in IN_SUMMARY}
-    about |= {"run": str(run.folder), "answer": str(run.answer)}
-    changes = {} if run.changes is None else {"changes": to_json(run.changes)}
-    return about | _audit(run) | _classes(run) | _acts(run) | changes
+    about = {name: getattr(run.description, name) for name in IN_SUMMARY}
+    changes = {} if run.changes is None else {"changes": run.changes}
+    return about | {"run": str(run.folder), "answer": str(run.answer)} | _details(run) | changes
+
+
+def _details(run: "Run") -> dict[str, Any]:
+    acts = [act.sentence for act in run.acts_in_effect]
+    return {"audit": run.audit, "classes": run.classes, "descriptions": run.descriptions, "acts": acts}
 
 
 def print_summary(console: "Console", run: "Run") -> None:
     """A run in a few numbers, for people; the answer first."""
+    from newfound.labelling.changes import change_sentences
     from newfound.runs.answer import discovery_sentences
 
-    console.print(str(run.answer), style="bold", markup=False, soft_wrap=True)
-    for sentence in discovery_sentences(run.discovered):
-        console.print(sentence, markup=False, soft_wrap=True)
-    for sentence in _changes(run):
-        console.print(sentence, markup=False, soft_wrap=True)
+    print_lines(console, str(run.answer), style="bold")
+    print_lines(console, *discovery_sentences(run.discovered))
+    if run.changes is not None:
+        lines = change_sentences(run.changes)
+        print_lines(console, "Changes since the previous run:", *(f"· {line}" for line in lines))
     if run.audit is not None:
         print_audit(console, run.audit, style="")
     console.print(_class_table(run.classes))
-    _print_descriptions(console, run)
+    n_rows = {c.name: c.n_discovered for c in run.classes if c.is_new}
+    new = sorted((one for one in run.descriptions if one.name in n_rows), key=lambda one: -n_rows[one.name])
+    print_lines(console, *map(str, new[:MAX_DESCRIBED]))
+    if len(new) > MAX_DESCRIBED:
+        print_lines(console, f"{len(new) - MAX_DESCRIBED} more are described in descriptions.json.")
     about = run.description
     differ = f" Label disagreements: {about.n_disagreements:,} of {about.n_labelled:,} (disagreements.csv)."
     end = f"{about.regime} learning, ended by {about.termination_condition}."
-    console.print(end.capitalize() + differ * bool(about.n_labelled), soft_wrap=True)
+    print_lines(console, end.capitalize() + differ * bool(about.n_labelled))
     if (run.folder / "report.html").is_file():
-        console.print(f"Report: {run.folder / 'report.html'}", markup=False, soft_wrap=True)
+        print_lines(console, f"Report: {run.folder / 'report.html'}")
+
+
+def print_audit(console: "Console", found: "Audit", style: str = "bold") -> None:
+    """The answer in this style, then the other sentences."""
+    from newfound.explain.audit_record import sentences
+
+    first, *others = sentences(found)
+    print_lines(console, first, style=style)
+    print_lines(console, *others)
 
 
 def _class_table(classes: "list[ClassSummary]") -> "Table":
-    """A line for each class; labels that are missing, where there are new classes and some labels."""
+    """A line for each class. If labels are missing from new classes, also the labels expected and the p-value."""
     from rich.text import Text
 
-    from newfound._internal.words import percent
     from newfound.runs.answer import chance
 
     has_evidence = any(c.evidence for c in classes)
-    missing = ("labels\nif known", "p of\nso few") if has_evidence else ()
+    missing = ("labels\nexpected", "p-value") if has_evidence else ()
     right = ("rows", "predicted", "labels", *missing, "mean\nprob.")
     table = table_with("class", "", *right, right=right)
     for c in classes:
@@ -124,59 +149,15 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
     return table
 
 
-def _print_descriptions(console: "Console", run: "Run") -> None:
-    """What each new class is, the largest first."""
-    rows = {c.name: c.n_discovered for c in run.classes if c.is_new}
-    new = sorted((one for one in run.descriptions if one.name in rows), key=lambda one: -rows[one.name])
-    for one in new[:MAX_DESCRIBED]:
-        console.print(str(one), markup=False, soft_wrap=True)
-    if len(new) > MAX_DESCRIBED:
-        console.print(f"{len(new) - MAX_DESCRIBED} more are described in descriptions.json.", soft_wrap=True)
-
-
-def _changes(run: "Run") -> list[str]:
-    """What a refit changed."""
-    from newfound.labelling.changes import change_sentences
-
-    return (
-        []
-        if run.changes is None
-        else ["Since the run before:", *(f"· {line}" for line in change_sentences(run.changes))]
-    )
-
-
-def _audit(run: "Run") -> dict[str, Any]:
-    return {"audit": to_json(run.audit)}
-
-
-def _acts(run: "Run") -> dict[str, Any]:
-    return {"acts": [act.sentence for act in run.acts_in_effect]}
-
-
-def _decided(run: "Run") -> list[str]:
-    """What was last decided about the classes, in a few lines."""
-    acts = run.acts_in_effect
-    n_before = max(0, len(acts) - N_ACTS)
-    before = [f"{count(n_before, 'act')} before these: newfound history {run.folder}"] if n_before else []
-    return [*before, *(f"{act.time[:10]}: {act.sentence}" for act in acts[-N_ACTS:])]
-
-
-def _classes(run: "Run") -> dict[str, Any]:
-    return {"classes": to_json(run.classes), "descriptions": to_json(run.descriptions)}
-
-
-# ---- `newfound export`: a run for other programs ----
-
-
 def export(
     run: RunArgument,
     atlas: Annotated[
         Path, typer.Option(help="Parquet file for embedding viewers: x, y, class, P(new) and id of each row.")
     ],
-    replace: Annotated[bool, typer.Option("--replace", help="Write over a file that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the latent map of a run, with what is said of each row, for embedding viewers.
+    """Write the latent map of a run and the prediction of each row, for embedding viewers.
 
     Example: `newfound export run/ --atlas rows.parquet`
     """
@@ -193,4 +174,4 @@ def export(
         print_json({"rows": n_rows, "of_rows": n_all, "out": str(atlas)})
         return
     of_all = "" if n_rows == n_all else f" (of {n_all:,}: those on the latent map)"
-    console.print(f"wrote {n_rows:,} rows{of_all} to {atlas}", markup=False, soft_wrap=True)
+    print_lines(console, f"wrote {n_rows:,} rows{of_all} to {atlas}")

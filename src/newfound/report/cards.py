@@ -1,4 +1,4 @@
-"""What is shown of each class: what sets it apart, pictures of its rows, and what may be wrong with it."""
+"""What the report shows of each class: the features that set it apart, pictures of its rows, labels to check."""
 
 import base64
 import io
@@ -10,14 +10,14 @@ from PIL import Image
 
 from newfound._internal.words import SHOW_WARNING_BELOW, and_list, count, percent
 from newfound.report.charts import Mark, marks
-from newfound.report.content import ClassContent, Disagreement, Examples, ReportContent
+from newfound.report.content import ClassContent, Examples, ReportContent
 from newfound.report.words import number
 from newfound.runs.answer import evidence_sentence
 
-# ---- The columns that set a class apart, furthest first, beside the values of some of its rows ----
+# ---- The features that set a class apart, furthest first, beside the values of some of its rows ----
 
 N_FEATURES, N_IN_A_LINE = 8, 2
-MIN_DEVIATION = 0.05  # below, it would be written as 0.0 SD
+MIN_DEVIATION = 0.05  # a smaller one would be written as 0.0 SD
 N_MOST_CONFIDENT, N_LOWEST_CONFIDENCE, N_GENERATED_ROWS = 3, 3, 2  # columns of a table
 
 
@@ -33,7 +33,7 @@ class Feature(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A row of the data that became a column of the card's table, or a generated one."""
+    """A row of the data, or a generated one, as a column of the card's table."""
 
     head: str
     probability: str
@@ -42,7 +42,7 @@ class Column(NamedTuple):
 
 
 class FeatureTable(NamedTuple):
-    """Features down, rows across: whoever reads a line compares the class, all rows and single rows at once."""
+    """Features down, rows across: a line compares the class, all rows and single rows."""
 
     groups: list[tuple[str, int]]  # title and number of columns
     columns: list[Column]
@@ -50,29 +50,25 @@ class FeatureTable(NamedTuple):
 
 
 def feature_table(content: ReportContent, c: ClassContent) -> FeatureTable:
-    """Nothing but the heads where no feature sets the class apart."""
+    """Only the heads if no feature sets the class apart."""
     confident, doubtful = c.most_confident[:N_MOST_CONFIDENT], c.lowest_confidence[:N_LOWEST_CONFIDENCE]
     generated = c.generated[:N_GENERATED_ROWS]
-    shown = np.vstack([content.examples.X[confident], content.examples.X[doubtful], generated]).astype(float)
+    rows = content.examples
+    shown = np.vstack([rows.X[confident], rows.X[doubtful], generated]).astype(float)
     groups = [("most typical rows", len(confident)), ("at its edge", len(doubtful)), ("generated", len(generated))]
-    columns = [
-        *(_column(content.examples, at, i == 0) for rows in (confident, doubtful) for i, at in enumerate(rows)),
-        *(Column(f"{i + 1}", "", "", i == 0) for i in range(len(generated))),
-    ]
+    columns = []
+    for positions in (confident, doubtful):
+        for i, at in enumerate(positions):
+            head, probability = str(rows.row_ids[at]), percent(rows.probability[at])
+            columns.append(Column(head, probability, _other_label(rows, at), i == 0))
+    columns += [Column(f"{i + 1}", "", "", i == 0) for i in range(len(generated))]
     return FeatureTable([group for group in groups if group[1]], columns, features(content, c, shown))
 
 
-def in_a_line(content: ReportContent, c: ClassContent) -> str:
-    """What stands on a card of which no description is stored: "words 21 (all rows 76) and hour 20.9 (all rows 13)"."""
-    found = features(content, c, np.zeros((0, len(content.feature_names))))[:N_IN_A_LINE]
-    parts = [f"{feature.name} {feature.class_mean} (all rows {feature.overall_mean})" for feature in found]
-    return f"On average {and_list(parts)}." if parts else ""
-
-
-def _column(rows: Examples, at: int, starts_group: bool) -> Column:
+def _other_label(rows: Examples, at: int) -> str:
+    """The label of a row if another class is predicted, else nothing."""
     observed = str(rows.observed[at])
-    note = observed if observed and observed != str(rows.predicted[at]) else ""
-    return Column(str(rows.row_ids[at]), percent(rows.probability[at]), note, starts_group)
+    return observed if observed != str(rows.predicted[at]) else ""
 
 
 def features(content: ReportContent, c: ClassContent, shown: np.ndarray) -> list[Feature]:
@@ -102,18 +98,18 @@ def deviations(content: ReportContent, c: ClassContent) -> np.ndarray:
 
 
 def signed(value: float) -> str:
-    """Such as +1.3 SD, with a real minus sign where it is negative."""
+    """\"+1.3 SD\", with a real minus sign if it is negative."""
     return f"{'−' if value < 0 else '+'}{abs(value):.1f} SD" if math.isfinite(value) else "–"
 
 
 # ---- Rows of pixels as images inside the page ----
 
-LONGEST_SIDE = 72  # pixels; larger images are shrunk, so that the page stays small enough to send
-PNG_SIDE = 40  # smaller ones are kept as they are; of larger ones JPEG needs a quarter of the bytes
+LONGEST_SIDE = 72  # pixels; larger images are scaled down, so that the page stays small enough to send
+PNG_SIDE = 40  # smaller images are stored exactly; for larger ones JPEG needs a quarter of the bytes
 
 
 def limits(X: np.ndarray) -> tuple[float, float]:
-    """What is black and what is white: the range of the type where it is plain, else that of the rows."""
+    """The values of black and white: the range of uint8 or of 0 to 1 if the rows fit, else that of the rows."""
     if X.dtype == np.uint8:
         return 0.0, 255.0
     finite = X[np.isfinite(X)]
@@ -124,7 +120,12 @@ def limits(X: np.ndarray) -> tuple[float, float]:
 
 def data_uri(row: np.ndarray, shape: tuple[int, ...], black_white: tuple[float, float]) -> str:
     """One row as a small PNG or JPEG; `shape` is (height, width) or (height, width, channels)."""
-    image = Image.fromarray(_pixels(row, shape, black_white))
+    low, high = black_white
+    share = (np.nan_to_num(row.astype(float), nan=low) - low) / max(high - low, 1e-12)
+    pixels = (np.clip(share, 0, 1) * 255).round().astype(np.uint8).reshape(shape)
+    if pixels.ndim == 3 and pixels.shape[2] not in (3, 4):  # PNG has no colours for these: they are drawn in grey
+        pixels = pixels.mean(axis=2).astype(np.uint8)
+    image = Image.fromarray(pixels)
     image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     kind = "PNG" if max(image.size) <= PNG_SIDE or image.mode == "RGBA" else "JPEG"
     stored = io.BytesIO()
@@ -132,28 +133,19 @@ def data_uri(row: np.ndarray, shape: tuple[int, ...], black_white: tuple[float, 
     return f"data:image/{kind.lower()};base64,{base64.b64encode(stored.getvalue()).decode()}"
 
 
-def _pixels(row: np.ndarray, shape: tuple[int, ...], black_white: tuple[float, float]) -> np.ndarray:
-    low, high = black_white
-    share = (np.nan_to_num(row.astype(float), nan=low) - low) / max(high - low, 1e-12)
-    pixels = (np.clip(share, 0, 1) * 255).round().astype(np.uint8).reshape(shape)
-    if pixels.ndim == 3 and pixels.shape[2] not in (3, 4):  # what PNG has no colours for is drawn in grey
-        return pixels.mean(axis=2).astype(np.uint8)
-    return pixels
-
-
-# ---- Lines of pictures: the rows a class is surest of, the ones at its edge, and what the model generates ----
+# ---- Lines of pictures: the most typical rows of a class, the ones at its edge, and generated ones ----
 
 N_TYPICAL, N_EDGE, N_GENERATED_PICTURES, N_SMALL = 8, 8, 8, 7
 
 
 class Picture(NamedTuple):
-    """An image with what is said below it."""
+    """An image with its caption."""
 
     uri: str
     alt: str
     row_id: str = ""
     probability: str = ""
-    note: str = ""  # the observed label, where the model disagrees with it
+    note: str = ""  # the observed label, if the model disagrees with it
 
 
 class Strip(NamedTuple):
@@ -181,9 +173,7 @@ class Studio:
         if at not in self.made:
             self.made[at] = self.uri(rows.X[at])
         alt = f"row {rows.row_ids[at]}, predicted as {rows.predicted[at]} with probability {probability}"
-        observed = str(rows.observed[at])
-        note = observed if observed and observed != str(rows.predicted[at]) else ""
-        return Picture(self.made[at], alt, str(rows.row_ids[at]), probability, note)
+        return Picture(self.made[at], alt, str(rows.row_ids[at]), probability, _other_label(rows, at))
 
     def strips(self, c: ClassContent) -> list[Strip]:
         generated = [
@@ -197,22 +187,16 @@ class Studio:
         ]
         return [strip for strip in strips if strip.pictures]
 
-    def small(self, c: ClassContent) -> list[Picture]:
-        return [self.row(at) for at in c.most_confident[:N_SMALL]]
 
-    def doubted(self, one: Disagreement) -> Picture | None:
-        return None if one.position is None else self.row(one.position)
-
-
-# ---- What is shown of each class: new ones as cards, known ones and the smallest new ones as lines of a table ----
+# ---- New classes as cards; known classes and the smallest new ones as lines of a table ----
 
 MAX_CARDS = 12  # further new classes are lines of a table
-N_FIRST = 5  # new classes on the first screen,
-N_ROOMY = 2  # of which so few leave room to say more
+N_FIRST = 5  # new classes on the first screen
+N_ROOMY = 2  # with at most this many, the first screen has room for rule, hints and evidence
 
 
 class Card(NamedTuple):
-    """One class, ready to be written down."""
+    """One class, ready for the page."""
 
     anchor: str
     name: str
@@ -223,14 +207,14 @@ class Card(NamedTuple):
     share: str
     confidence: str
     n_observed: int
-    few: str  # said beside what rests on its labels, where these are few
-    found_again: str  # of a known class, once it was hidden
+    few: str  # "12 labels only", beside numbers that rest on them
+    found_again: str  # the share of a known class that was found again when it was hidden
     found_width: float
-    sentence: str  # what it is
-    suggested: str  # a name for it, as a suggestion
+    sentence: str  # a description
+    suggested: str  # a suggested name
     rule: str
     hints: tuple[str, ...]
-    evidence: str  # why a new class is thought to be one
+    evidence: str  # why a class is called new
     pictures: list[Picture]
     strips: list[Strip]
     table: FeatureTable | None
@@ -254,7 +238,7 @@ class Cards(NamedTuple):
     more_new: list[Card]
     known: list[Card]
     doubts: list[Doubt]
-    is_roomy: bool  # whether the first screen has room for all that is said of its classes
+    is_roomy: bool  # whether the first screen has room for more about its classes
 
 
 def cards(content: ReportContent) -> Cards:
@@ -262,13 +246,26 @@ def cards(content: ReportContent) -> Cards:
     mark_of = marks(content)
     new = [_card(content, c, mark_of[c.name], studio, has_details=i < MAX_CARDS) for i, c in enumerate(content.new)]
     known = [_card(content, c, mark_of[c.name], studio, has_details=False) for c in content.known]
-    doubts = [_doubt(one, studio) for one in content.disagreements]
+    doubts = []
+    for one in content.disagreements:
+        picture = None if studio is None or one.position is None else studio.row(one.position)
+        doubts.append(Doubt(one.row_id, one.label, one.predicted, percent(one.probability), picture))
     return Cards(new[:N_FIRST], new[:MAX_CARDS], new[MAX_CARDS:], known, doubts, len(new) <= N_ROOMY)
 
 
 def _card(content: ReportContent, c: ClassContent, mark: Mark, studio: Studio | None, *, has_details: bool) -> Card:
-    told = c.description
-    share = _found_share(content, c)
+    description = c.description
+    hidden = content.audit.hidden if content.audit else ()
+    found_share = next((one.found_share for one in hidden if one.name == c.name), None)
+    sentence = description.sentence if description else ""
+    if not sentence and studio is None:  # "On average words 21 (all rows 76) and hour 20.9 (all rows 13)."
+        found = features(content, c, np.zeros((0, len(content.feature_names))))[:N_IN_A_LINE]
+        parts = [f"{feature.name} {feature.class_mean} (all rows {feature.overall_mean})" for feature in found]
+        sentence = f"On average {and_list(parts)}." if parts else ""
+    rule = ""
+    if description and (found_rule := description.rule):
+        takes, takes_wrongly = percent(found_rule.recall), percent(found_rule.false_rate)
+        rule = f"{found_rule.text}: {takes} of its rows, {takes_wrongly} of all others"
     return Card(
         anchor=c.anchor,
         name=c.name.strip() or "(no name)",
@@ -280,30 +277,14 @@ def _card(content: ReportContent, c: ClassContent, mark: Mark, studio: Studio | 
         confidence=percent(c.confidence),
         n_observed=c.n_observed,
         few=f"{count(c.n_observed, 'label')} only" if not c.is_new and c.n_observed < SHOW_WARNING_BELOW else "",
-        found_again=percent(share),
-        found_width=round(100 * (share or 0), 1),
-        sentence=(told.sentence if told else "") or ("" if studio else in_a_line(content, c)),
-        suggested=(told.suggested_name or "") if told else "",
-        rule=_rule(c),
-        hints=told.hints if told else (),
+        found_again=percent(found_share),
+        found_width=round(100 * (found_share or 0), 1),
+        sentence=sentence,
+        suggested=(description.suggested_name or "") if description else "",
+        rule=rule,
+        hints=description.hints if description else (),
         evidence=evidence_sentence(c.evidence),
-        pictures=studio.small(c) if studio else [],
+        pictures=[studio.row(at) for at in c.most_confident[:N_SMALL]] if studio else [],
         strips=studio.strips(c) if studio and has_details else [],
         table=feature_table(content, c) if has_details and not studio else None,
     )
-
-
-def _found_share(content: ReportContent, c: ClassContent) -> float | None:
-    hidden = content.audit.hidden if content.audit else ()
-    return next((one.found_share for one in hidden if one.name == c.name), None)
-
-
-def _rule(c: ClassContent) -> str:
-    """\"bill_length_mm > 43.3 and island = Dream: 96% of its rows, 2% of all others\"."""
-    rule = c.description.rule if c.description else None
-    return f"{rule.text}: {percent(rule.recall)} of its rows, {percent(rule.false_rate)} of all others" if rule else ""
-
-
-def _doubt(one: Disagreement, studio: Studio | None) -> Doubt:
-    picture = studio.doubted(one) if studio else None
-    return Doubt(one.row_id, one.label, one.predicted, percent(one.probability), picture)

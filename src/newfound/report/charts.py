@@ -1,4 +1,4 @@
-"""What the page draws: the map, training, calibration, true classes against predicted ones, each class's mark."""
+"""What the page draws: the map, training, calibration, the confusion matrix, the mark of each class."""
 
 import base64
 import math
@@ -14,15 +14,15 @@ from newfound.evaluation import Evaluation
 from newfound.fitted import TERM_NAMES
 from newfound.report.content import Calibration, LatentMap, ReportContent
 
-# ---- Small charts as SVG inside the page: no script draws them, so they print, and colours follow the style sheet ----
+# ---- Small charts as SVG inside the page: they need no script, print well, and follow the colours of the style ----
 
 WIDTH, HEIGHT = 440, 250
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 34, 42
-DASHES = ("", "6 4", "2 3", "8 3 2 3", "12 4", "1 4")  # lines differ without colour, too
+DASHES = ("", "6 4", "2 3", "8 3 2 3", "12 4", "1 4")  # so that lines differ without colour
 
 
 class Axis(NamedTuple):
-    """What an axis shows: its words, its ends, and how a number is written."""
+    """The title of an axis, its ends, and the format of its numbers."""
 
     title: str
     low: float
@@ -46,41 +46,41 @@ class Axis(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A line with a name; where a value is missing it has a gap."""
+    """A line with a name, and a gap for each missing value."""
 
     name: str
     x: np.ndarray
     y: np.ndarray
 
 
-def spanning(title: str, values: Sequence[np.ndarray], format: str = ",.4g") -> Axis:
-    """An axis from the least to the most of some numbers."""
-    finite = np.concatenate([np.asarray(v, dtype=float)[np.isfinite(v)] for v in values] or [np.zeros(1)])
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    margin = 0.05 * (high - low) or abs(low) * 0.05 or 1.0
-    return Axis(title, low - margin, high + margin, format)
-
-
 def chart(label: str, x: Axis, y: Axis, *marks: Markup) -> Markup:
-    """Axes with their words and numbers, and the marks between them."""
+    """Axes with their titles and numbers, and the marks between them."""
+    tick_y = Markup('<path class="grid" d="M{} {}H{}"/><text class="tick-y" x="{}" y="{}">{}</text>')
+    tick_x = Markup('<text class="tick-x" x="{}" y="{}">{}</text>')
     grid = Markup("").join(
         [
-            *(_tick_y(y, value) for value in y.ticks),
-            *(_tick_x(x, value) for value in x.ticks),
+            *(
+                tick_y.format(LEFT, up, WIDTH - RIGHT, LEFT - 7, up + 4, y.write(value))
+                for value, up in zip(y.ticks, _up(y, np.array(y.ticks)), strict=True)
+            ),
+            *(
+                tick_x.format(across, HEIGHT - BOTTOM + 17, x.write(value))
+                for value, across in zip(x.ticks, _across(x, np.array(x.ticks)), strict=True)
+            ),
         ]
     )
     middle_x, middle_y = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
-    words = Markup(
+    titles = Markup(
         '<text class="axis-title" x="{}" y="{}">{}</text>'
         '<text class="axis-title" transform="translate(14 {}) rotate(-90)">{}</text>'
     ).format(middle_x, HEIGHT - 6, x.title, middle_y, y.title)
     return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}</svg>').format(
-        WIDTH, HEIGHT, label, grid, words, Markup("").join(marks)
+        WIDTH, HEIGHT, label, grid, titles, Markup("").join(marks)
     )
 
 
 def lines(curves: Sequence[Curve], x: Axis, y: Axis) -> Markup:
-    """A path for each curve, and a legend where there are several."""
+    """A path for each curve, and a legend if there are several."""
     paths = [
         Markup('<path class="curve line-{}" stroke-dasharray="{}" d="{}"><title>{}</title></path>').format(
             i, DASHES[i % len(DASHES)], _path(curve, x, y), curve.name
@@ -90,60 +90,28 @@ def lines(curves: Sequence[Curve], x: Axis, y: Axis) -> Markup:
     return Markup("").join([*paths, _legend(curves) if len(curves) > 1 else Markup("")])
 
 
-def points(xs: np.ndarray, ys: np.ndarray, radius: np.ndarray, titles: Sequence[str], x: Axis, y: Axis) -> Markup:
-    """A dot for each pair, which says what it is when pointed at."""
-    return Markup("").join(
-        Markup('<circle class="dot" cx="{}" cy="{}" r="{}"><title>{}</title></circle>').format(*place, title)
-        for *place, title in zip(_across(x, xs), _up(y, ys), radius.round(1).tolist(), titles, strict=True)
-    )
-
-
-def diagonal(x: Axis, y: Axis) -> Markup:
-    ends = [*_across(x, np.array([0, 1])), *_up(y, np.array([0, 1]))]
-    return Markup('<path class="ideal" d="M{0} {2}L{1} {3}"/>').format(*ends)
-
-
-def shade(x: Axis, until: float) -> Markup:
-    """A band from the left end to a number."""
-    start, end = _across(x, np.array([x.low, until]))
-    return Markup('<rect class="shade" x="{}" y="{}" width="{}" height="{}"/>').format(
-        start, TOP, round(end - start, 1), HEIGHT - TOP - BOTTOM
-    )
-
-
 def _path(curve: Curve, x: Axis, y: Axis) -> str:
     is_there = np.isfinite(np.asarray(curve.y, dtype=float))
-    across, up, said, pen = _across(x, curve.x), _up(y, np.where(is_there, curve.y, y.low)), [], "M"
+    across, up = _across(x, curve.x), _up(y, np.where(is_there, curve.y, y.low))
+    points = []
     for i in np.flatnonzero(is_there).tolist():
         pen = "L" if i and is_there[i - 1] else "M"
-        said.append(f"{pen}{across[i]} {up[i]}")
-    return "".join(said) + ("h0.1" if len(said) == 1 else "")  # a single value is a dot
+        points.append(f"{pen}{across[i]} {up[i]}")
+    return "".join(points) + ("h0.1" if len(points) == 1 else "")  # a single value is a dot
 
 
 def _legend(curves: Sequence[Curve]) -> Markup:
-    """Above the axes, on two lines if need be."""
+    """Above the axes, on two lines if one is too short."""
     entries, left, top = [], float(LEFT), 11
     for i, curve in enumerate(curves):
         width = 36 + 5.9 * len(curve.name)
         if left + width > WIDTH:
             left, top = float(LEFT), top + 14
-        said = '<path class="curve line-{}" stroke-dasharray="{}" d="M{} {}h18"/><text x="{}" y="{}">{}</text>'
+        entry = Markup('<path class="curve line-{}" stroke-dasharray="{}" d="M{} {}h18"/><text x="{}" y="{}">{}</text>')
         look = (i, DASHES[i % len(DASHES)], round(left, 1), top, round(left + 23, 1), top + 4)
-        entries.append(Markup(said).format(*look, curve.name))
+        entries.append(entry.format(*look, curve.name))
         left += width
     return Markup("").join(entries)
-
-
-def _tick_y(y: Axis, value: float) -> Markup:
-    (up,) = _up(y, np.array([value]))
-    return Markup('<path class="grid" d="M{} {}H{}"/><text class="tick-y" x="{}" y="{}">{}</text>').format(
-        LEFT, up, WIDTH - RIGHT, LEFT - 7, up + 4, y.write(value)
-    )
-
-
-def _tick_x(x: Axis, value: float) -> Markup:
-    (across,) = _across(x, np.array([value]))
-    return Markup('<text class="tick-x" x="{}" y="{}">{}</text>').format(across, HEIGHT - BOTTOM + 17, x.write(value))
 
 
 def _across(x: Axis, values: np.ndarray) -> list[float]:
@@ -154,13 +122,13 @@ def _up(y: Axis, values: np.ndarray) -> list[float]:
     return (HEIGHT - BOTTOM - y.share(values) * (HEIGHT - TOP - BOTTOM)).round(1).tolist()
 
 
-# ---- What the page draws besides the map: how training went, and how honest the probabilities are ----
+# ---- How training went, and how often probabilities were right ----
 
-NOT_AMONG_TERMS = {"loss", "reconstruction", "grad_norm"}  # shown elsewhere, or not at all
+NOT_AMONG_TERMS = {"loss", "reconstruction", "grad_norm"}  # drawn in another chart, or in none
 
 
 class Panel(NamedTuple):
-    """A chart with its title and what is said of it."""
+    """A chart with its title and a note."""
 
     title: str
     note: str
@@ -168,27 +136,48 @@ class Panel(NamedTuple):
 
 
 def training(history: dict[str, np.ndarray], few_labels: str = "") -> list[Panel]:
-    """The loss, its terms, and what the validation rows say; pretraining is shaded."""
+    """The loss, its terms, and the scores of the validation rows; pretraining is shaded."""
     if not len(history.get("step", ())):
         return []
-    said = {
-        "Loss and reconstruction error": ("Lower is better.", "nats a row"),
-        "Other terms of the loss": ("Before they are weighted.", "nats a row"),
-        "Validation ELBO": ("On rows that were not trained on; higher is better.", "nats a row"),
+    steps = np.asarray(history["step"], dtype=float)
+    x = Axis("training step", 0.0, float(steps.max()), ",.0f")
+    shade = Markup("")
+    if np.any(is_pretraining := np.asarray(history.get("is_pretraining", np.zeros(len(steps)))) > 0):
+        start, end = _across(x, np.array([x.low, float(steps[is_pretraining].max())]))
+        shade = Markup('<rect class="shade" x="{}" y="{}" width="{}" height="{}"/>').format(
+            start, TOP, round(end - start, 1), HEIGHT - TOP - BOTTOM
+        )
+    notes = {
+        "Loss and reconstruction error": ("Lower is better.", "nats per row"),
+        "Other terms of the loss": ("Before they are weighted.", "nats per row"),
+        "Validation ELBO": ("On rows that were not trained on; higher is better.", "nats per row"),
         "Validation accuracy": (
             f"On labels of known classes that were not trained on{few_labels}.",
             "labels predicted",
         ),
     }
-    return [
-        Panel(title, said[title][0], _curves(title, history, curves, said[title][1]))
-        for title, curves in training_curves(history).items()
-        if curves
-    ]
+    panels = []
+    for title, curves in training_curves(history).items():
+        if curves:
+            note, unit = notes[title]
+            y = _axis_of(unit, list(curves.values()), is_share="accuracy" in title)
+            drawn = lines([Curve(name, steps, values) for name, values in curves.items()], x, y)
+            panels.append(Panel(title, note, chart(f"{title} by training step", x, y, shade, drawn)))
+    return panels
+
+
+def _axis_of(unit: str, values: list[np.ndarray], is_share: bool) -> Axis:
+    """From the least to the most of some finite numbers with a margin; of shares up to 100%."""
+    numbers = np.concatenate([np.asarray(v, dtype=float)[np.isfinite(v)] for v in values])
+    low, high = float(numbers.min()), float(numbers.max())
+    if is_share:
+        return Axis(unit, max(0.0, low - 0.1), 1.015, ".0%")
+    margin = 0.05 * (high - low) or abs(low) * 0.05 or 1.0
+    return Axis(unit, low - margin, high + margin)
 
 
 def training_curves(history: dict[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
-    """By title of a chart and printed name of a curve; a term that is 0 throughout was not part of the loss."""
+    """By title of a chart and printed name of a curve; a term that is always 0 was not part of the loss."""
     terms = [name for name in TERM_NAMES if name not in NOT_AMONG_TERMS and np.any(history.get(name, 0))]
     error = f"−{TERM_NAMES['reconstruction']}"
     nothing = np.full(1, np.nan)
@@ -204,44 +193,30 @@ def training_curves(history: dict[str, np.ndarray]) -> dict[str, dict[str, np.nd
     return {title: {k: v for k, v in curves.items() if np.isfinite(v).any()} for title, curves in drawn.items()}
 
 
-def _curves(title: str, history: dict[str, np.ndarray], curves: dict[str, np.ndarray], unit: str) -> Markup:
-    steps = np.asarray(history["step"], dtype=float)
-    x = Axis("training step", 0.0, float(steps.max()), ",.0f")
-    y = _of_shares(unit, *curves.values()) if "accuracy" in title else spanning(unit, list(curves.values()))
-    drawn = lines([Curve(name, steps, values) for name, values in curves.items()], x, y)
-    return chart(f"{title} by training step", x, y, *_pretraining(history, x), drawn)
-
-
-def _of_shares(unit: str, values: np.ndarray) -> Axis:
-    """No more than all, and some room below the least."""
-    return Axis(unit, max(0.0, float(np.nanmin(values)) - 0.1), 1.02, ".0%")
-
-
-def _pretraining(history: dict[str, np.ndarray], x: Axis) -> list[Markup]:
-    steps = np.asarray(history["step"], dtype=float)
-    steps = steps[np.asarray(history.get("is_pretraining", np.zeros(len(steps)))) > 0]
-    return [shade(x, float(steps.max()))] if len(steps) else []
-
-
 def reliability(calibration: Calibration) -> Markup:
-    """Accuracy against mean probability, in bins of probability; on the diagonal the model is calibrated."""
+    """Accuracy against mean probability, in bins of probability; a calibrated model is on the diagonal."""
     filled = np.flatnonzero(calibration.bin_rows > 0)
     rows = calibration.bin_rows[filled]
-    across, up = calibration.bin_probability[filled], calibration.bin_accuracy[filled]
+    probability, accuracy = calibration.bin_probability[filled], calibration.bin_accuracy[filled]
     x = Axis("mean probability of the predicted class", -0.03, 1.03, ".0%")
     y = Axis("share predicted right", -0.03, 1.03, ".0%")
-    titles = [
-        f"{count(int(n), 'row')}: mean probability {percent(p)}, {percent(a)} right"
-        for n, p, a in zip(rows, across, up, strict=True)
-    ]
-    dots = points(across, up, 4 + 8 * np.sqrt(rows / max(rows.max(initial=1), 1)), titles, x, y)
+    radius = (4 + 8 * np.sqrt(rows / max(rows.max(initial=1), 1))).round(1).tolist()
+    dot = Markup('<circle class="dot" cx="{}" cy="{}" r="{}"><title>{}</title></circle>')
+    dots = Markup("").join(
+        dot.format(across, up, r, f"{count(int(n), 'row')}: mean probability {percent(p)}, {percent(a)} right")
+        for across, up, r, n, p, a in zip(
+            _across(x, probability), _up(y, accuracy), radius, rows, probability, accuracy, strict=True
+        )
+    )
+    ends = [*_across(x, np.array([0, 1])), *_up(y, np.array([0, 1]))]
+    diagonal = Markup('<path class="ideal" d="M{0} {2}L{1} {3}"/>').format(*ends)
     label = "Reliability diagram: share predicted right against mean probability"
-    return chart(label, x, y, diagonal(x, y), lines([Curve("validation labels", across, up)], x, y), dots)
+    return chart(label, x, y, diagonal, lines([Curve("validation labels", probability, accuracy)], x, y), dots)
 
 
-# ---- The mark of each class: known ones are round and quiet, new ones are angular and have colours of their own ----
-# Shape tells known from new without any colour. The hues of new classes are told apart by nearly all readers, and those
-# that come close to each other have different shapes. The colours are in `page.css`, once for light and once for dark.
+# ---- The mark of each class: known ones are round and grey, new ones are angular and coloured ----
+# The shape separates known from new without colour. Most readers can tell the hues of new classes apart, and classes
+# with similar hues have different shapes. The colours are in `page.css`, once for light and once for dark.
 
 N_KNOWN_COLOURS, N_NEW_COLOURS = 6, 8
 CIRCLE = "M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11Z"
@@ -265,28 +240,24 @@ class Mark(NamedTuple):
     size: float
 
 
-UNSURE = Mark("--unsure", "bar", "M1.5 5.5H14.5V10.5H1.5Z", UNSURE_SIZE)  # rows that are not sure are no class
+UNSURE = Mark("--unsure", "bar", "M1.5 5.5H14.5V10.5H1.5Z", UNSURE_SIZE)  # rows without a sure class
 
 
 def marks(content: ReportContent) -> dict[str, Mark]:
-    """By name, the largest class first; colour and shape together differ for the first 40 new ones."""
-    known = {c.name: _known(i) for i, c in enumerate(content.known)}
-    return known | {c.name: _new(i) for i, c in enumerate(content.new)}
-
-
-def _known(i: int) -> Mark:
-    shape = list(KNOWN_SHAPES)[i // N_KNOWN_COLOURS % len(KNOWN_SHAPES)]
-    return Mark(f"--known-{i % N_KNOWN_COLOURS}", shape, KNOWN_SHAPES[shape], KNOWN_SIZE)
-
-
-def _new(i: int) -> Mark:
-    shape = list(NEW_SHAPES)[(i + i // N_NEW_COLOURS) % len(NEW_SHAPES)]
-    return Mark(f"--new-{i % N_NEW_COLOURS}", shape, NEW_SHAPES[shape], NEW_SIZE)
+    """By name, the largest class first; the first 40 new ones differ in colour and shape together."""
+    mark_of = {}
+    for i, c in enumerate(content.known):
+        shape = list(KNOWN_SHAPES)[i // N_KNOWN_COLOURS % len(KNOWN_SHAPES)]
+        mark_of[c.name] = Mark(f"--known-{i % N_KNOWN_COLOURS}", shape, KNOWN_SHAPES[shape], KNOWN_SIZE)
+    for i, c in enumerate(content.new):
+        shape = list(NEW_SHAPES)[(i + i // N_NEW_COLOURS) % len(NEW_SHAPES)]
+        mark_of[c.name] = Mark(f"--new-{i % N_NEW_COLOURS}", shape, NEW_SHAPES[shape], NEW_SIZE)
+    return mark_of
 
 
 # ---- True classes against predicted ones, as a table whose cells are shaded ----
 
-MAX_COLUMNS_WITH_NUMBERS = 16  # beyond, a cell shows its share by shade and on hover
+MAX_COLUMNS_WITH_NUMBERS = 16  # with more, a cell shows its share by shade and on hover
 KNOWN, EMPTY = "known classes", "empty"
 
 
@@ -299,7 +270,7 @@ class Column(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Neighbouring columns: the known classes, or the new ones that hold mostly the same true class."""
+    """Neighbouring columns: the known classes, or the new ones with the same most common true class."""
 
     name: str
     is_new: bool
@@ -344,62 +315,34 @@ def confusion(content: ReportContent) -> Matrix | None:
     evaluation = content.evaluation
     if evaluation is None:
         return None
-    is_new = _is_new(content, evaluation)
+    new = {c.name for c in content.classes if c.is_new}
+    is_new = np.array([str(name) in new for name in evaluation.predicted], dtype=bool)
     order = column_order(evaluation, is_new)
     order = order[(evaluation.counts[:, order].sum(axis=0) > 0) | ~is_new[order]]
-    groups = _groups(evaluation, order, is_new)
-    starts = _starts(groups)
-    columns = [Column(str(evaluation.predicted[k]), bool(is_new[k]), i in starts) for i, k in enumerate(order)]
-    return Matrix(groups, columns, _lines(evaluation, order, starts), len(order) > MAX_COLUMNS_WITH_NUMBERS)
 
-
-def _is_new(content: ReportContent, evaluation: Evaluation) -> np.ndarray:
-    """A flag for each column of the evaluation, by its class's name."""
-    new = {c.name for c in content.classes if c.is_new}
-    return np.array([str(name) in new for name in evaluation.predicted], dtype=bool)
-
-
-def _groups(evaluation: Evaluation, order: np.ndarray, is_new: np.ndarray) -> list[Group]:
-    majority = evaluation.majority
-
-    def key(column: int) -> tuple[bool, str]:
+    def group_of(column: int) -> tuple[bool, str]:
         if not is_new[column]:
             return False, KNOWN
-        return True, str(evaluation.classes[majority[column]]) if majority[column] >= 0 else EMPTY
+        at = evaluation.majority[column]
+        return True, str(evaluation.classes[at]) if at >= 0 else EMPTY
 
-    return [Group(name, new, len(list(members))) for (new, name), members in groupby(order, key=key)]
-
-
-def _starts(groups: list[Group]) -> set[int]:
-    """The columns at which a group of new classes begins."""
+    groups = [Group(name, new, len(list(members))) for (new, name), members in groupby(order, key=group_of)]
     firsts = np.cumsum([0, *(group.n_columns for group in groups)]).tolist()
-    return {first for first, group in zip(firsts, groups, strict=False) if group.is_new}
+    starts = {first for first, group in zip(firsts, groups, strict=False) if group.is_new}
+    columns = [Column(str(evaluation.predicted[k]), bool(is_new[k]), i in starts) for i, k in enumerate(order)]
+    table = []
+    for name, is_known, counts in zip(evaluation.classes, evaluation.is_known, evaluation.counts, strict=True):
+        total = int(counts.sum())
+        shares = counts[order] / max(total, 1)
+        cells = [
+            Cell(round(float(share), 3), percent(share) if n else "", int(n), i in starts)
+            for i, (share, n) in enumerate(zip(shares, counts[order], strict=True))
+        ]
+        table.append(Line(str(name), bool(is_known), total, cells))
+    return Matrix(groups, columns, table, len(order) > MAX_COLUMNS_WITH_NUMBERS)
 
 
-def _lines(evaluation: Evaluation, order: np.ndarray, starts: set[int]) -> list[Line]:
-    totals = evaluation.counts.sum(axis=1).tolist()
-    return [
-        Line(str(name), bool(is_known), total, _cells(counts[order], total, starts))
-        for name, is_known, total, counts in zip(
-            evaluation.classes, evaluation.is_known, totals, evaluation.counts, strict=True
-        )
-    ]
-
-
-def _cells(counts: np.ndarray, total: int, starts: set[int]) -> list[Cell]:
-    shares = counts / max(total, 1)
-    return [
-        Cell(round(float(share), 3), percent(share) if n else "", int(n), i in starts)
-        for i, (share, n) in enumerate(zip(shares, counts, strict=True))
-    ]
-
-
-def metrics(content: ReportContent) -> list[tuple[str, str]]:
-    """Every metric by its exact name, as it is printed everywhere."""
-    return [] if content.evaluation is None else content.evaluation.shown
-
-
-# ---- The rows on the map as `map.js` takes them: numbers packed into bytes, a tenth of the text they would be ----
+# ---- The rows on the map as `map.js` takes them: numbers packed into bytes, a tenth of their size as text ----
 
 NOT_SURE = "not sure"
 FULL = 65535
@@ -408,42 +351,39 @@ FULL = 65535
 def map_data(content: ReportContent) -> dict[str, Any]:
     """Columns of bytes, the groups they point to, and the names of rows and labels, ready for JSON.
 
-    Groups are drawn in their order: rows that are not sure at the bottom, new classes on top, the smallest last.
+    Groups are drawn in their order: unsure rows at the bottom, new classes on top, the smallest last.
     """
     rows, mark_of = content.map, marks(content)
     drawn = [*reversed(content.known), *content.new]
-    groups = [_group(NOT_SURE, "unsure", UNSURE), *(_group(c.name, c.anchor, mark_of[c.name]) for c in drawn)]
+    groups = []
+    for name, anchor, mark in [(NOT_SURE, "unsure", UNSURE), *((c.name, c.anchor, mark_of[c.name]) for c in drawn)]:
+        look = {"colour": mark.colour, "shape": mark.shape, "size": mark.size}
+        groups.append({"name": name, "anchor": anchor, **look, "isNamed": mark is not UNSURE})
     position = {c.name: i for i, c in enumerate(drawn, start=1)}
     group = np.array([position.get(name, 0) for name in rows.discovered.tolist()], dtype=np.int64) * rows.is_sure
-    columns = {"x": scaled(rows.x), "y": scaled(rows.y), "group": group, "probability": as_bytes(rows.probability)}
+    probability = np.round(np.clip(np.nan_to_num(rows.probability), 0, 1) * 255).astype(np.uint8)
+    columns = {"x": _scaled(rows.x), "y": _scaled(rows.y), "group": group, "probability": probability}
     names, of_rows = _names(rows)
+    ids = [str(row_id) for row_id in rows.row_ids.tolist()]
+    first = int(ids[0]) if ids and ids[0].isdecimal() else 0
+    is_count = ids == [str(i) for i in range(first, first + len(ids))]
     return {
         "groups": groups,
-        "columns": {name: packed(column) for name, column in (columns | of_rows).items()},
+        "columns": {name: _packed(column) for name, column in (columns | of_rows).items()},
         "names": names,
-        "ids": _ids(rows.row_ids),
+        "ids": {"first": first} if is_count else ids,
     }
 
 
-def _group(name: str, anchor: str, mark: Mark) -> dict[str, Any]:
-    look = {"colour": mark.colour, "shape": mark.shape, "size": mark.size}
-    return {"name": name, "anchor": anchor, **look, "isNamed": mark is not UNSURE}
-
-
-def scaled(places: np.ndarray) -> np.ndarray:
-    """From the least to the most, in 65,536 steps: far more than a screen has pixels."""
-    finite = np.nan_to_num(np.asarray(places, dtype=float))
+def _scaled(coordinates: np.ndarray) -> np.ndarray:
+    """From the least to the most, in 65,536 steps: more than a screen has pixels."""
+    finite = np.nan_to_num(np.asarray(coordinates, dtype=float))
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
     return np.round((finite - low) / max(high - low, 1e-12) * FULL).astype(np.uint16)
 
 
-def as_bytes(probability: np.ndarray) -> np.ndarray:
-    """0 to 255: told to half a per cent."""
-    return np.round(np.clip(np.nan_to_num(probability), 0, 1) * 255).astype(np.uint8)
-
-
-def packed(column: np.ndarray) -> dict[str, str]:
-    """As few bytes as hold the largest number, little-endian."""
+def _packed(column: np.ndarray) -> dict[str, str]:
+    """In the smallest type that holds the largest number, little-endian."""
     smallest = np.min_scalar_type(int(column.max(initial=0)))
     kind = column.dtype if column.dtype == np.uint16 else smallest
     stored = column.astype(np.dtype(kind).newbyteorder("<")).tobytes()
@@ -451,20 +391,13 @@ def packed(column: np.ndarray) -> dict[str, str]:
 
 
 def _names(rows: LatentMap) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Every name that a row is called by (as predicted, by its label, in truth), and which one; 0 means none."""
-    said = {"predicted": rows.predicted, "label": rows.observed}
+    """All names of predicted classes, labels and true classes, and their numbers for each row; 0 is no name."""
+    named = {"predicted": rows.predicted, "label": rows.observed}
     if rows.truth is not None:
-        said["truth"] = rows.truth
-    names = ["", *sorted({str(name) for column in said.values() for name in np.unique(column.astype(str))} - {""})]
+        named["truth"] = rows.truth
+    names = ["", *sorted({str(name) for column in named.values() for name in np.unique(column.astype(str))} - {""})]
     position = {name: i for i, name in enumerate(names)}
     return names, {
         key: np.array([position[name] for name in column.astype(str).tolist()], dtype=np.int64)
-        for key, column in said.items()
+        for key, column in named.items()
     }
-
-
-def _ids(row_ids: np.ndarray) -> list[str] | dict[str, int]:
-    """Names of rows; where they count on from a number, that number alone."""
-    ids = [str(row_id) for row_id in row_ids.tolist()]
-    first = int(ids[0]) if ids and ids[0].isdecimal() else 0
-    return {"first": first} if ids == [str(i) for i in range(first, first + len(ids))] else ids

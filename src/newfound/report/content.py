@@ -1,4 +1,4 @@
-"""What a report says, apart from how it looks: plain arrays and text, gathered from a run and nothing else."""
+"""The content of a report without its looks: plain arrays and text, gathered from the files of a run."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,24 +14,22 @@ from newfound.runs.predict import evaluate_run, surest_disagreements
 from newfound.runs.records import Calibration, ClassSummary, Columns
 from newfound.runs.run import Run, SelectionInWords
 
-# ---- What a report says, apart from how it looks: plain arrays and text, gathered from a run by `assemble` ----
-
 
 class ClassContent(ClassSummary, frozen=True, kw_only=True):
     """One class: the run's summary of it, and the rows that its card shows."""
 
     anchor: str  # of its card
-    n_unsure: int  # of the rows discovered as it, those that are not sure
+    n_unsure: int  # of the rows discovered as this class
     most_confident: np.ndarray  # positions in `Examples`
     lowest_confidence: np.ndarray  # positions in `Examples`, the lowest first
     generated: np.ndarray  # (a few, features): means of generated rows, in the user's units
     mean: np.ndarray  # (features): of its rows, in the user's units; nan where it has none
-    description: Description | None = None  # what it is, in the user's words
+    description: Description | None = None  # in the user's units and category names
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows that are shown: X in the user's units, with what the model says of each."""
+    """Rows that are shown: X in the user's units, with predictions and labels."""
 
     X: np.ndarray
     row_ids: np.ndarray
@@ -43,7 +41,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class LatentMap:
-    """Rows in two dimensions: neighbours in latent space side by side."""
+    """Rows in two dimensions: neighbours in latent space lie side by side."""
 
     x: np.ndarray
     y: np.ndarray
@@ -58,7 +56,7 @@ class LatentMap:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A label that may be wrong: the model is surer of another class."""
+    """A label that may be wrong: another class is more probable."""
 
     row_id: str
     label: str
@@ -80,7 +78,7 @@ class ReportContent:
     n_rows: int
     n_labelled: int
     n_disagreements: int  # rows whose label is not their predicted class
-    discovered: Discovered  # how many new classes there are, how they were found, and how sure that is
+    discovered: Discovered  # how many new classes, how they were found, and how sure the model is
     kind: str  # "table", "images" or "matrix"
     image_shape: tuple[int, ...] | None
     feature_names: list[str]
@@ -91,32 +89,28 @@ class ReportContent:
     map: LatentMap
     history: dict[str, np.ndarray]
     log: list[str]  # the preprocessing log, in sentences
-    settings: dict[str, Any]  # the estimator's keywords; "config" holds the others in groups
+    settings: dict[str, Any]  # the estimator's keywords; "config" holds all other settings in groups
     versions: dict[str, str]
     command: str  # to repeat the run
-    disagreements: list[Disagreement] = field(default_factory=list)  # the surest of them
-    flags: tuple[str, ...] = ()  # what a person should look at before believing the answer
+    disagreements: list[Disagreement] = field(default_factory=list)  # the most probable label errors
+    flags: tuple[str, ...] = ()  # what a person should check before trusting the answer
     selection: SelectionInWords | None = None  # whether labels look selected at random
     calibration: Calibration | None = None
-    audit: Audit | None = None  # whether there are classes that nobody labelled
-    evaluation: Evaluation | None = None  # of predicted classes, where true ones are known
+    audit: Audit | None = None  # whether there are classes without labels
+    evaluation: Evaluation | None = None  # if true classes are known
 
     @property
     def known(self) -> list[ClassContent]:
         """The known classes, largest first."""
-        return self._shown(is_new=False)
+        return sorted((c for c in self.classes if not c.is_new), key=lambda c: -c.n_discovered)
 
     @property
     def new(self) -> list[ClassContent]:
-        """The new classes, largest first; one row is no class, and none even less."""
-        return self._shown(is_new=True)
-
-    def _shown(self, *, is_new: bool) -> list[ClassContent]:
-        chosen = [c for c in self.classes if c.is_new == is_new and (c.n_discovered > 1 or not is_new)]
-        return sorted(chosen, key=lambda c: -c.n_discovered)
+        """The new classes with at least two rows, largest first."""
+        return sorted((c for c in self.classes if c.is_new and c.n_discovered > 1), key=lambda c: -c.n_discovered)
 
 
-# ---- From a run folder to the content of its report; nothing is computed here that the run does not hold ----
+# ---- From a run folder to the content of its report; everything is read from the run's files ----
 
 MAX_DISAGREEMENTS = 24
 AS_STORED = ("source", "created", "regime", "termination_condition", "n_rows", "n_labelled", "n_disagreements")
@@ -125,6 +119,8 @@ AS_STORED = ("source", "created", "regime", "termination_condition", "n_rows", "
 def content_of(run: Run) -> ReportContent:
     """Everything the report of a run shows."""
     table, stored, about, schema = run.predictions, run.examples, run.description, run.schema
+    shown = stored["shown"]
+    position = {int(row): i for i, row in enumerate(shown)}  # from the number of a row to its place in `Examples`
     return ReportContent(
         **{name: getattr(about, name) for name in (*AS_STORED, "log", "settings", "command")},
         run=run.name,
@@ -137,10 +133,17 @@ def content_of(run: Run) -> ReportContent:
         feature_names=list(schema.feature_names),
         feature_mean=stored["feature_mean"],
         feature_std=stored["feature_std"],
-        classes=_classes(run, table, stored),
-        examples=_examples(table, stored),
+        classes=_classes(run, table, stored, position),
+        examples=Examples(
+            X=stored["X"],
+            row_ids=table["row_id"][shown],
+            predicted=table["class"][shown],
+            probability=table["probability"][shown],
+            p_new=table["p_new"][shown],
+            observed=table["observed_label"][shown],
+        ),
         map=_map(table, stored),
-        disagreements=_disagreements(table, stored),
+        disagreements=_disagreements(table, position),
         history=run.history,
         versions=about.versions | {"newfound": about.newfound},
         calibration=about.calibration,
@@ -149,8 +152,7 @@ def content_of(run: Run) -> ReportContent:
     )
 
 
-def _classes(run: Run, table: Columns, stored: Columns) -> list[ClassContent]:
-    position = _positions(stored)
+def _classes(run: Run, table: Columns, stored: Columns, position: dict[int, int]) -> list[ClassContent]:
     descriptions = {description.name: description for description in run.descriptions}
     unsure = table["discovered_class"][~table["is_sure"].astype(bool)]
     all_rows = run.description.all_rows
@@ -173,23 +175,6 @@ def _classes(run: Run, table: Columns, stored: Columns) -> list[ClassContent]:
     ]
 
 
-def _positions(stored: Columns) -> dict[int, int]:
-    """From the number of a row to its position among those shown."""
-    return {int(row): i for i, row in enumerate(stored["shown"])}
-
-
-def _examples(table: Columns, stored: Columns) -> Examples:
-    rows = stored["shown"]
-    return Examples(
-        X=stored["X"],
-        row_ids=table["row_id"][rows],
-        predicted=table["class"][rows],
-        probability=table["probability"][rows],
-        p_new=table["p_new"][rows],
-        observed=table["observed_label"][rows],
-    )
-
-
 def _map(table: Columns, stored: Columns) -> LatentMap:
     rows = stored["map_rows"]
     return LatentMap(
@@ -205,8 +190,7 @@ def _map(table: Columns, stored: Columns) -> LatentMap:
     )
 
 
-def _disagreements(table: Columns, stored: Columns) -> list[Disagreement]:
-    position = _positions(stored)
+def _disagreements(table: Columns, position: dict[int, int]) -> list[Disagreement]:
     return [
         Disagreement(
             row_id=str(table["row_id"][row]),

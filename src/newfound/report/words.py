@@ -1,13 +1,12 @@
-"""What was learned, in sentences for someone who has never heard of the model; what to trust and what to do."""
+"""The report in sentences, for readers who do not know the model: the answer, how far to trust it, what to do next."""
 
 import math
 import shlex
 from typing import NamedTuple
 
-from newfound._internal.words import SHOW_WARNING_BELOW, count, if_few_labels, percent
+from newfound._internal.words import SHOW_WARNING_BELOW, count, percent
 from newfound.explain.audit_record import (
     Audit,
-    HiddenClass,
     baseline_sentences,
     headline,
     hidden_sentence,
@@ -16,8 +15,6 @@ from newfound.explain.audit_record import (
 from newfound.models.in_numpy import MIN_LABELS
 from newfound.report.content import Calibration, ReportContent
 from newfound.runs.answer import DOUBTED_LABELS, how_found, how_sure
-
-# ---- What was learned, in sentences for someone who has never heard of the model ----
 
 MAX_NAME_LENGTH = 60
 
@@ -33,7 +30,7 @@ TERMINATION_MEANS = {
 
 
 def number(value: float, spread: float) -> str:
-    """A value in the user's units, with two digits of what a feature's spread can tell apart."""
+    """A value in the user's units, with as many digits as a feature with this spread needs."""
     if not math.isfinite(value):
         return "–"
     digits = 1 - math.floor(math.log10(spread)) if spread > 0 else 2
@@ -44,39 +41,39 @@ def number(value: float, spread: float) -> str:
 
 
 def shorten(name: object, longest: int = MAX_NAME_LENGTH) -> str:
-    """A name that fits where it is shown; one that is empty is still seen."""
+    """A name that fits into its place; an empty one becomes visible."""
     text = str(name).strip() or "(no name)"
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def squeeze(name: object, longest: int) -> str:
-    """A row's id cut in its middle: ids of one file often begin alike and differ at the end."""
+    """A row's id, cut in its middle: ids of one file often begin alike and differ at the end."""
     text = shorten(name, 10_000)
     tail = longest // 2
     return text if len(text) <= longest else f"{text[: longest - tail - 1]}…{text[-tail:]}"
 
 
 def about_data(content: ReportContent) -> str:
-    """\"penguins.csv: 344 rows, of which 83 (24%) are labelled.\"."""
+    """\"penguins.csv: 344 rows, 83 (24%) labelled.\"."""
     rows = f"{content.source}: {count(content.n_rows, 'row')}"
     if not content.n_labelled:
-        return f"{rows}, none of them labelled."
-    verb = "is" if content.n_labelled == 1 else "are"
-    share = percent(content.n_labelled / content.n_rows)
-    return f"{rows}, of which {content.n_labelled:,} ({share}) {verb} labelled."
+        return f"{rows}, none labelled."
+    return f"{rows}, {content.n_labelled:,} ({percent(content.n_labelled / content.n_rows)}) labelled."
 
 
 def about_answer(content: ReportContent) -> list[str]:
-    """How it was found and how sure that is; a warning where labels were not picked at random."""
-    found = content.discovered
+    """How the classes were found and how sure that is, with a warning if labels were not picked at random."""
+    sentences = [*how_found(content.discovered), *how_sure(content.discovered)]
     n_single = sum(c.is_new and c.n_discovered == 1 for c in content.classes)
-    single = f"{count(n_single, 'new class holds', 'new classes hold')} one row only, and {_is(n_single)} not shown."
-    selection = content.selection
-    is_doubtful = selection is not None and selection.grade in DOUBTED_LABELS
-    sentence = "" if selection is None else selection.sentence
-    warning = f"{sentence} Labels of rows picked at random would tell more about what is new."
-    said = [*how_found(found), *how_sure(found)]
-    return [*said, *([single] if n_single else []), *([warning] if is_doubtful else [])]
+    if n_single == 1:
+        sentences.append("1 new class has only one row and is not shown.")
+    elif n_single:
+        sentences.append(f"{n_single:,} new classes have only one row each and are not shown.")
+    if content.selection is not None and content.selection.grade in DOUBTED_LABELS:
+        sentences.append(
+            f"{content.selection.sentence} Labels of randomly picked rows are better evidence of new classes."
+        )
+    return sentences
 
 
 def about_labels(content: ReportContent) -> str:
@@ -85,42 +82,26 @@ def about_labels(content: ReportContent) -> str:
         return "No row has a label."
     if not content.n_disagreements:
         return "The predictions agree with every label."
-    share = percent(content.n_disagreements / content.n_labelled)
-    verb = "disagrees" if content.n_disagreements == 1 else "disagree"
-    labels = f"{count(content.n_disagreements, 'label')} ({share}) {verb} with the prediction"
-    return f"{labels}: worth checking. No label was changed."
-
-
-def _is(n: int) -> str:
-    return "is" if n == 1 else "are"
-
-
-def meaning_of(termination_condition: str) -> str:
-    """A termination condition in words."""
-    return TERMINATION_MEANS.get(termination_condition, f"Training ended by {termination_condition}.")
+    n, share = content.n_disagreements, percent(content.n_disagreements / content.n_labelled)
+    verbs = "disagrees with the prediction and is" if n == 1 else "disagree with the prediction and are"
+    return f"{count(n, 'label')} ({share}) {verbs} worth checking. No label was changed."
 
 
 def temperature(calibration: Calibration) -> str:
-    """How the probabilities were made honest, or why they were not."""
-    few = (
-        " So few labels say little about how far to trust a probability."
-        if calibration.n_labels < SHOW_WARNING_BELOW
-        else ""
-    )
-    if calibration.n_labels < MIN_LABELS:
-        return f"The probabilities are the network's own: to correct them takes {MIN_LABELS} validation labels.{few}"
+    """How the probabilities were corrected, or why they were not."""
+    n = calibration.n_labels
+    few = ""
+    if n < SHOW_WARNING_BELOW:
+        few = f" With fewer than {SHOW_WARNING_BELOW} labels, this is a rough estimate."
+    if n < MIN_LABELS:
+        return f"The probabilities are the network's own: correcting them takes {MIN_LABELS} validation labels."
     return (
-        f"The probabilities were corrected by one number, the temperature, {calibration.temperature:.2f} (above 1: the "
-        f"network was too sure, below 1: not sure enough), fitted on these same labels.{few}"
+        f"The probabilities were corrected by one number, the temperature, {calibration.temperature:.2f}, fitted on "
+        f"these labels. Above 1, the network was too sure; below 1, not sure enough.{few}"
     )
 
 
-def validation_labels(calibration: Calibration | None) -> str:
-    """Said beside a number that rests on validation labels, where these are few."""
-    return "" if calibration is None else if_few_labels(calibration.n_labels)
-
-
-# ---- What to do with the answer: the commands, with this run's own names in them ----
+# ---- What to do with the answer: commands that hold the names of this run ----
 
 N_ROWS = 50  # to label next
 
@@ -134,39 +115,30 @@ class Step(NamedTuple):
 
 
 def next_steps(content: ReportContent) -> list[Step]:
-    """In the order in which one would take them; what has no use here is left out."""
+    """In the usual order; steps that do not apply are left out."""
     run, again = f"{shlex.quote(content.run)}/", f"{shlex.quote(f'{content.run}2')}/"
-    label = [
-        Step("Label a few more", "The rows that tell most:", f"newfound suggest {run} --rows {N_ROWS}"),
-        Step("Bring the labels back", "From your table:", f"newfound label {run} labels.csv"),
-    ]
-    refit = Step("Fit again", "This run stays as it is:", f"newfound refit {run} --out {again}")
-    other = Step("Use it", "On another file:", f"newfound predict {run} more.csv")
-    return [*_name(content, run), *_merge(content, run), *label, refit, other]
-
-
-def _name(content: ReportContent, run: str) -> list[Step]:
-    unnamed = [c for c in content.new if not c.is_named]
-    if not unnamed:
-        return []
-    first = unnamed[0]
-    suggested = first.description.suggested_name if first.description else None
-    named = shlex.quote(f"{first.name}={suggested}") if suggested else f"{shlex.quote(first.name)}=…"
-    return [Step("Name what you recognise", "", f"newfound name {run} {named}")]
-
-
-def _merge(content: ReportContent, run: str) -> list[Step]:
-    """With the two that are closest, or the two smallest, as an example."""
+    steps = []
+    unnamed = next((c for c in content.new if not c.is_named), None)
+    if unnamed is not None:
+        suggested = unnamed.description.suggested_name if unnamed.description else None
+        named = shlex.quote(f"{unnamed.name}={suggested}") if suggested else f"{shlex.quote(unnamed.name)}=…"
+        steps.append(Step("Name the classes you recognise", "", f"newfound name {run} {named}"))
     names = [c.name for c in content.new]
     closest = [name for name in content.discovered.closest if name in names]
     pair = closest if len(closest) == 2 else names[-2:]
-    if len(pair) < 2:
-        return []
-    why = "These are closest:" if pair == closest else ""
-    return [Step("Join two that are one", why, f"newfound merge {run} {' '.join(map(shlex.quote, pair))}")]
+    if len(pair) == 2:
+        why = "The closest two:" if pair == closest else ""
+        steps.append(Step("Merge duplicate classes", why, f"newfound merge {run} {shlex.join(pair)}"))
+    return [
+        *steps,
+        Step("Label more rows", "The most informative ones:", f"newfound suggest {run} --rows {N_ROWS}"),
+        Step("Add the labels", "From the filled-in table:", f"newfound label {run} suggest.csv"),
+        Step("Fit again", "This run stays as it is:", f"newfound refit {run} --out {again}"),
+        Step("Predict other rows", "", f"newfound predict {run} more.csv"),
+    ]
 
 
-# ---- How far to trust the answer: known classes that were hidden, a control, and what simpler methods reach ----
+# ---- How far to trust the answer: known classes that were hidden, a control, and the scores of simpler methods ----
 
 
 class Line(NamedTuple):
@@ -175,13 +147,13 @@ class Line(NamedTuple):
     name: str
     width: float  # of its bar, in per cent
     share: str  # found again
-    rest: str  # what the others were called
+    rest: str  # the class that most of the other rows were assigned to
     sentence: str
     is_found: bool
 
 
 class Baseline(NamedTuple):
-    """What a simpler method makes of the same hidden classes."""
+    """A simpler method on the same hidden classes."""
 
     title: str
     f1: str
@@ -200,30 +172,28 @@ class AuditBlock(NamedTuple):
 
 
 def audit_block(audit: Audit) -> AuditBlock:
-    """An audit as the page shows it."""
-    said = trust(audit)
-    lines = [_line(hidden) for hidden in audit.hidden]
-    first, others = (said[0], said[1 + len(lines) :]) if lines else ("", said)
-    notes = " ".join([*others, *audit.notes])
-    return AuditBlock(headline(audit), first and f"{first.removesuffix('.')}:", lines, notes, *_baselines(audit))
-
-
-def _line(hidden: HiddenClass) -> Line:
-    called = f"{percent(hidden.called_share)} called {hidden.called}" if hidden.called is not None else ""
-    few = f"{count(hidden.n_labels, 'label')} only" if hidden.n_labels < SHOW_WARNING_BELOW else ""
-    return Line(
-        name=hidden.name,
-        width=round(100 * hidden.found_share, 1),
-        share=percent(hidden.found_share),
-        rest=" · ".join(filter(None, (called, few))),
-        sentence=hidden_sentence(hidden),
-        is_found=hidden.is_found,
+    """An audit as the page shows it: newfound first among the methods."""
+    lines = []
+    for hidden in audit.hidden:
+        called = f"{percent(hidden.called_share)} called {hidden.called}" if hidden.called is not None else ""
+        few = f"{count(hidden.n_labels, 'label')} only" if hidden.n_labels < SHOW_WARNING_BELOW else ""
+        line = Line(
+            name=hidden.name,
+            width=round(100 * hidden.found_share, 1),
+            share=percent(hidden.found_share),
+            rest=" · ".join(filter(None, (called, few))),
+            sentence=hidden_sentence(hidden),
+            is_found=hidden.is_found,
+        )
+        lines.append(line)
+    sentences = trust(audit)
+    first, others = (sentences[0], sentences[1 + len(lines) :]) if lines else ("", sentences)
+    baselines = [Baseline(one.title, f"{one.f1:.2f}", f"{one.n_classes:g}") for one in audit.baselines]
+    return AuditBlock(
+        headline=headline(audit),
+        trust=first and f"{first.removesuffix('.')}:",
+        lines=lines,
+        notes=" ".join([*others, *audit.notes]),
+        baselines=[Baseline("newfound", f"{audit.f1:.2f}", "–"), *baselines] if baselines else [],
+        about_baselines=baseline_sentences(audit) if baselines else [],
     )
-
-
-def _baselines(audit: Audit) -> tuple[list[Baseline], list[str]]:
-    """newfound first, then what an audit holds of simpler methods, where it holds any."""
-    if not audit.baselines:
-        return [], []
-    beside = [Baseline(one.title, f"{one.f1:.2f}", f"{one.n_classes:g}") for one in audit.baselines]
-    return [Baseline("newfound", f"{audit.f1:.2f}", "–"), *beside], baseline_sentences(audit)
