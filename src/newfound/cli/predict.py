@@ -56,7 +56,7 @@ def predict(
     Example: `newfound predict run/ more.csv --out labelled.csv --abstain 0.9`
     """
     from newfound.classes import Decision
-    from newfound.runs.predict import Wanted, predict_file
+    from newfound.runs.predict import OutputOptions, predict_file
     from newfound.runs.run import open_run
 
     console = console_for(as_json)
@@ -65,7 +65,7 @@ def predict(
         options: dict[str, Any] = {
             "progress": lambda n: show(f"{n:,} rows"),
             "decision": Decision(abstain, known_only, new_threshold),
-            "wanted": Wanted(only_new, names, for_spreadsheets),
+            "options": OutputOptions(only_new, names, for_spreadsheets),
             "replace": replace,
         }
         if dask is None:
