@@ -8,12 +8,13 @@ code that reads them. Change a setting by its name, or a part of the record as a
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from newfound._internal.activations import ACTIVATIONS
+import numpy as np
+
 from newfound._internal.records import converted, to_json
 from newfound._internal.words import DataError, shortened
 
@@ -86,6 +87,29 @@ def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
     except TypeError as error:
         reason = shortened(str(error))
         raise ValueError(f"The stored settings are of another newfound ({reason}). Fit the model again.") from None
+
+
+# ---- The activations of hidden layers: in NumPy here, in JAX the function of the same name in `jax.nn` ----
+
+Activation = Callable[[np.ndarray], np.ndarray]
+
+
+def sigmoid(h: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(−h)) without an exponential that overflows."""
+    return np.float32(0.5) * (np.tanh(np.float32(0.5) * h) + 1)
+
+
+def gelu(h: np.ndarray) -> np.ndarray:
+    """½ h (1 + tanh √(2/π) (h + 0.044715 h³)), the approximation of JAX."""
+    return np.float32(0.5) * h * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (h + np.float32(0.044715) * h**3)))
+
+
+ACTIVATIONS: dict[str, Activation] = {  # they may overwrite h
+    "relu": lambda h: np.maximum(h, 0, out=h),
+    "gelu": gelu,
+    "silu": lambda h: h * sigmoid(h),
+    "tanh": lambda h: np.tanh(h, out=h),
+}
 
 
 # ---- The settings: name, default, meaning, rules ----

@@ -8,7 +8,7 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -22,10 +22,6 @@ from newfound._internal.words import and_list
 from newfound.acts import ACTS
 from newfound.config import Config, Number, OneOf, Rule, Several, check_parameters, made_with
 from newfound.discovery.rows import Rows
-from newfound.labelling.changes import Changes, HeldOut, RowClasses, compare
-from newfound.labelling.given import labels_to_learn, new_class_names, with_current_names
-from newfound.labelling.lineage import ClassMapping
-from newfound.labelling.suggest import Suggestions, suggest_rows
 from newfound.labels import Labels
 from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import in_numpy
@@ -33,6 +29,10 @@ from newfound.models.architecture import LIKELIHOODS, MODELS
 from newfound.predictor import Predictor, check_fitted, may_be_lazy
 from newfound.preprocessing import checks
 from newfound.saved import load_fitted, save_fitted
+
+if TYPE_CHECKING:
+    from newfound.labelling.changes import Changes, HeldOut
+    from newfound.labelling.suggest import Suggestions
 
 LIKELIHOOD_CHOICES = ("auto", *(name for name, kind in LIKELIHOODS.items() if not kind.needs_feature_types))
 
@@ -59,7 +59,7 @@ class DeepGenerativeClassifier(
     """What `GMDGM` and `SSVAE` have in common: everything except the model."""
 
     model: ClassVar[str]  # a name in `newfound.models.architecture.MODELS`
-    changes_: Changes  # of a model from `refit`
+    changes_: "Changes"  # of a model from `refit`
 
     def __init__(
         self,
@@ -150,6 +150,9 @@ class DeepGenerativeClassifier(
         The `changes_` of the new estimator list what is different.
         """
         from newfound.fit import refit_model
+        from newfound.labelling.changes import RowClasses, compare
+        from newfound.labelling.given import labels_to_learn, new_class_names, with_current_names
+        from newfound.labelling.lineage import ClassMapping
         from newfound.training.steps import keep_compiled_programs_if_asked
 
         check_fitted(self)
@@ -180,7 +183,7 @@ class DeepGenerativeClassifier(
         )
         return after
 
-    def suggest(self, X: Any, n: int = 50, y: Any = None) -> Suggestions:
+    def suggest(self, X: Any, n: int = 50, y: Any = None) -> "Suggestions":
         """Return the n rows whose labels would help most, the most helpful first.
 
         Parameters
@@ -194,6 +197,8 @@ class DeepGenerativeClassifier(
 
         Each suggestion has the number of its row, its class with its probability, and the reason why it helps.
         """
+        from newfound.labelling.suggest import suggest_rows
+
         check_fitted(self)
         check_parameters({"n": n}, {"n": (Number(1, whole=True),)})
         fitted, latent = self.fitted_, self.transform(X)
@@ -397,8 +402,10 @@ class DeepGenerativeClassifier(
         return super()._get_fitted_attr_html(doc_link or "#")
 
 
-def _held_out_accuracies(before: Any, after: Any, X: Any, labels: Labels) -> HeldOut | None:
+def _held_out_accuracies(before: Any, after: Any, X: Any, labels: Labels) -> "HeldOut | None":
     """The accuracy of both models on the labels of rows that were validation rows of both."""
+    from newfound.labelling.changes import HeldOut
+
     rows = np.intersect1d(before.validation_indices_, after.validation_indices_)
     rows = rows[labels.is_labelled[rows] & before.fitted_.row_is_labelled[rows]]
     if len(rows) == 0:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -24,9 +24,6 @@ from newfound.discovery.record import Discovery
 from newfound.discovery.rows import Assignment, Images, Rows, feature_sets
 from newfound.discovery.selection import describe
 from newfound.fitted import Fitted, RestartResult, Termination, best_restart, regime_of
-from newfound.labelling.given import N_LENGTHS, corrected
-from newfound.labelling.lineage import ClassMapping
-from newfound.labelling.suggest import Likeness, joined
 from newfound.labels import UNLABELLED, Labels
 from newfound.models.architecture import LIKELIHOODS, MODELS, Architecture, log_prior
 from newfound.models.base import model_of
@@ -37,6 +34,9 @@ from newfound.training.batches import split_rows
 from newfound.training.checkpoints import Checkpoints
 from newfound.training.loop import train
 from newfound.training.phases import TrainingData, TrainingSettings, training_settings
+
+if TYPE_CHECKING:
+    from newfound.labelling.lineage import ClassMapping
 
 PU_WEIGHT = 0.3  # for pu_weight="auto"
 SINGLE_THREAD_ROWS = 2_000  # up to here, threads wait for each other longer than they compute
@@ -345,7 +345,7 @@ def _warn_of_selection(found: Discovery | None, known: np.ndarray, p: SimpleName
 
 
 def refit_model(
-    X: np.ndarray, labels: Labels, mapping: ClassMapping, held_out: np.ndarray, parameters: dict[str, Any]
+    X: np.ndarray, labels: Labels, mapping: "ClassMapping", held_out: np.ndarray, parameters: dict[str, Any]
 ) -> Fitted:
     """Correct a fit of the same rows by labels, except those of the `held_out` rows."""
     p, before, classes = SimpleNamespace(**parameters), mapping.before, mapping.classes
@@ -393,8 +393,11 @@ def refit_model(
     )
 
 
-def _corrected_targets(rows: Rows, codes: np.ndarray, mapping: ClassMapping, p: SimpleNamespace) -> np.ndarray:
+def _corrected_targets(rows: Rows, codes: np.ndarray, mapping: "ClassMapping", p: SimpleNamespace) -> np.ndarray:
     """(rows, components): the probability of each component by what was found and by all labels."""
+    from newfound.labelling.given import N_LENGTHS, corrected
+    from newfound.labelling.suggest import Likeness, joined
+
     before, settings = mapping.before, p.config.initialisation
     at_random = np.where(before.row_is_labelled, codes, UNLABELLED)  # later labels were not selected at random
     space = feature_sets(rows, at_random, settings, before.restarts[0].seed)[0]
@@ -403,7 +406,7 @@ def _corrected_targets(rows: Rows, codes: np.ndarray, mapping: ClassMapping, p: 
     return mapping.targets(of_classes).astype(np.float32)
 
 
-def _discovery_after(mapping: ClassMapping, answer: np.ndarray, targets: np.ndarray) -> Discovery | None:
+def _discovery_after(mapping: "ClassMapping", answer: np.ndarray, targets: np.ndarray) -> Discovery | None:
     """The discovery as the labels leave it, for an audit."""
     tree, classes = mapping.tree, mapping.classes
     if tree is None:

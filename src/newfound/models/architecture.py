@@ -11,9 +11,9 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from newfound._internal.activations import ACTIVATIONS
 from newfound._internal.records import Meta, Record
 from newfound._internal.words import shortened
+from newfound.config import ACTIVATIONS
 from newfound.preprocessing.columns import Blocks
 
 

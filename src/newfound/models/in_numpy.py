@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from newfound._internal.activations import ACTIVATIONS, sigmoid
 from newfound._internal.threads import in_threads
+from newfound.config import ACTIVATIONS, sigmoid
 from newfound.models.architecture import LIKELIHOODS, MODELS, SIGMA_FLOOR, Architecture
 from newfound.preprocessing.columns import Blocks, Preprocessing
 

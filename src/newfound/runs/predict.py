@@ -77,7 +77,11 @@ def answer_fields(
     classes: Classes, probabilities: np.ndarray, decision: Decision = DEFAULT_DECISION, names: Collection[str] = FIELDS
 ) -> Columns:
     """Return the fields of `names`, for each row. The class is "" where no answer is given."""
-    from newfound.evaluation import posterior_entropy
+
+    def entropy() -> np.ndarray:
+        from newfound.evaluation import posterior_entropy
+
+        return posterior_entropy(probabilities)
 
     answer = classes.answer(probabilities, decision)
     made: dict[str, Callable[[], np.ndarray]] = {
@@ -85,7 +89,7 @@ def answer_fields(
         "probability": lambda: answer.probability,
         "p_new": lambda: answer.p_new,
         "component": lambda: answer.component,
-        "entropy": lambda: posterior_entropy(probabilities),
+        "entropy": entropy,
     }
     return {name: made[name]() for name in FIELDS if name in names}
 
