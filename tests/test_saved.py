@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import astuple
 from small import blobs, quick, some_labels
 
 from newfound import GMDGM, load
-from newfound.saved import sealed
+from newfound.saved import with_checksum
 
 METHODS = ("predict", "predict_proba", "predict_component", "predict_new_proba", "transform", "score_samples")
 
@@ -47,10 +48,9 @@ def test_nothing_that_fit_leaves_is_lost(fitted, saved):
         assert getattr(loaded, name) == getattr(model, name)
     for name in ("n_new_", "n_new_range_", "evidence_", "selection_", "temperature_"):
         assert getattr(loaded, name) == getattr(model, name)
-    for part, was in zip(loaded.tree_, model.tree_, strict=True):
-        np.testing.assert_array_equal(part, was)
-    for part, was in zip(loaded.fitted_.evidence, model.fitted_.evidence, strict=True):
-        np.testing.assert_array_equal(part, was)
+    for record, was in ((loaded.tree_, model.tree_), (loaded.fitted_.evidence, model.fitted_.evidence)):
+        for part, before in zip(astuple(record), astuple(was), strict=True):
+            np.testing.assert_array_equal(part, before)
     assert len(loaded.restarts_) == len(model.restarts_) == 2
     for a, b in zip(loaded.restarts_, model.restarts_, strict=True):
         assert (a.seed, a.validation_elbo) == (b.seed, pytest.approx(b.validation_elbo))
@@ -90,7 +90,7 @@ def test_damaged_files(saved):
     with pytest.raises(ValueError, match="is damaged"):
         load(saved)
     (saved / "model.json").write_text("{")
-    with pytest.raises(ValueError, match=r"model.json' is damaged \(Expecting property name"):
+    with pytest.raises(ValueError, match=r"model.json' is damaged \(Input data was truncated"):
         load(saved)
 
 
@@ -106,13 +106,13 @@ def test_other_formats_are_refused_in_a_sentence(saved, written_as, message):
 
 def test_weights_cannot_be_read_from_elsewhere(saved):
     change(saved, weights="../../secret")
-    with pytest.raises(FileNotFoundError, match="secret is missing"):
+    with pytest.raises(ValueError, match=r"is damaged \(Expected `str` matching regex .*weights"):
         load(saved)
 
 
 def change(folder, **entries):
     description = json.loads((folder / "model.json").read_text())
-    (folder / "model.json").write_text(json.dumps(sealed(description | entries)))
+    (folder / "model.json").write_text(json.dumps(with_checksum(description | entries)))
 
 
 def test_an_edited_description_is_noticed(saved):
@@ -130,16 +130,20 @@ def test_an_edited_description_is_noticed(saved):
 @pytest.mark.parametrize(
     ("part", "entries", "message"),
     [
-        ("architecture", {"hidden_layer_sizes": [1] * 100_000}, "hidden_layer_sizes must be at most 100"),
+        (
+            "architecture",
+            {"hidden_layer_sizes": [1] * 9_000},
+            r"length <= 100 - at `\$.architecture.hidden_layer_sizes`",
+        ),
         (
             "architecture",
             {"n_components": 10**10},
-            "n_components must be a whole number of at least 1 and at most 100,000",
+            r"`int` <= 100000 - at `\$.architecture.n_components`",
         ),
         ("architecture", {"latent_dim": 999}, r"restart-0.* must have the shape"),
-        ("architecture", {"activation": "exp"}, "activation must be 'relu' or"),
+        ("architecture", {"activation": "exp"}, "activation must be relu or"),
         ("classes", {"component_class": [0, 0]}, "component_class must be . numbers"),
-        ("classes", {"names": "ab"}, "classes.names must be a value of type list, got 'ab'"),
+        ("classes", {"names": "ab"}, r"Expected `array`, got `str` - at `\$.classes.names`"),
     ],
 )
 def test_sizes_are_bounded_before_anything_is_made(saved, part, entries, message):

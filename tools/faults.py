@@ -700,11 +700,12 @@ def memory(record: Recorder, done: Done) -> None:
 def clock(record: Recorder, done: Done) -> None:
     """A lock that a dead process left, from a time to come or long ago."""
     from newfound._internal.files import Holder, held
+    from newfound._internal.records import to_json
 
     with tempfile.TemporaryDirectory(prefix="faults-") as text:
         for since in ("1970-01-01T00:00:00+00:00", "2199-01-01T00:00:00+00:00"):
             path, wrong = Path(text) / ".run.lock", list[str]()
-            path.write_text(json.dumps(Holder.this()._replace(since=since)._asdict()))
+            path.write_text(json.dumps(to_json(Holder.this().replace(since=since))))
             try:
                 with held(path, "the run"):
                     pass

@@ -140,13 +140,14 @@ def sizes() -> dict[str, int]:
 def settings() -> dict[str, int]:
     """Settings, the places a parameter stands in, and own parents of the estimator."""
     sys.path.insert(0, str(SOURCE.parent))
+    from newfound._internal.records import to_json
     from newfound.config import Config
     from newfound.estimator import GMDGM
 
     own = [cls for cls in GMDGM.__mro__ if cls.__module__.startswith("newfound.")]
     elsewhere = [cls for cls in own if cls.__module__ != "newfound.estimator"]
     return {
-        "settings in Config": sum(len(part) for part in Config().to_json().values()),
+        "settings in Config": sum(len(part) for part in to_json(Config()).values()),
         "places for a parameter": len(places_of("learning_rate")),
         "own classes that the estimator consists of": len(own),
         "own mixins of the estimator": max(len(elsewhere) - 1, 0) + max(len(own) - len(elsewhere) - 2, 0),

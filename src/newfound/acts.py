@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from newfound._internal.records import Count, Record
 from newfound._internal.words import and_list, count, short_list
 from newfound.classes import NO_CLASS, Classes
 from newfound.config import Number, check_parameters
@@ -238,20 +239,56 @@ def _rows(fitted: Fitted, position: int) -> str:
 # ---- The registry, by the names in the history of a run --------------------------------------------------------------
 
 
+Name = int | str | bool
+
+
+class Names(Record, frozen=True):
+    """The arguments of `rename`, as the history holds them."""
+
+    names: list[tuple[Name, Name]]
+
+
+class Merged(Record, frozen=True):
+    """Those of `merge`."""
+
+    classes: list[Name]
+    into: Name | None = None
+
+
+class OneClass(Record, frozen=True):
+    """Those of `split` and `discard`."""
+
+    class_name: Name
+
+
+class NumberOfClasses(Record, frozen=True):
+    """Those of `cut`."""
+
+    n_new: int
+
+
+class RowLabels(Record, frozen=True):
+    """Those of `label`."""
+
+    given: list[tuple[Count, str]]
+    corrections: list[tuple[Count, str]] = []
+
+
 class Act(NamedTuple):
     """An act and its sentence; both take the act's own arguments by name, which are plain JSON."""
 
     apply: Callable[..., Fitted]  # (fitted, **arguments)
     sentence: Callable[..., str]  # (before, after, **arguments)
+    arguments: type[Record]  # the form of stored ones
 
 
 ACTS: dict[str, Act] = {
-    "rename": Act(rename, _rename_sentence),
-    "merge": Act(merge, _merge_sentence),
-    "split": Act(split, _split_sentence),
-    "cut": Act(cut, _cut_sentence),
-    "discard": Act(discard, _discard_sentence),
-    "label": Act(label, _label_sentence),
+    "rename": Act(rename, _rename_sentence, Names),
+    "merge": Act(merge, _merge_sentence, Merged),
+    "split": Act(split, _split_sentence, OneClass),
+    "cut": Act(cut, _cut_sentence, NumberOfClasses),
+    "discard": Act(discard, _discard_sentence, OneClass),
+    "label": Act(label, _label_sentence, RowLabels),
 }
 
 

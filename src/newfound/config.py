@@ -9,11 +9,12 @@ code that reads them. Change a setting by its name, or a part of the record as a
 
 import math
 from collections.abc import Mapping
-from dataclasses import Field, asdict, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from newfound._internal.words import shortened
+from newfound._internal.records import converted, to_json
+from newfound._internal.words import DataError, shortened
 
 # ---- What a parameter may be, and the one check of all parameters ----
 
@@ -90,6 +91,7 @@ def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
 
 COUNT = Number(1, whole=True)
 SHARE = Number(0, 1)
+ACTIVATIONS = ("relu", "gelu", "silu", "tanh")  # in JAX `jax.nn` has them, in NumPy `models.in_numpy.Activations`
 
 
 def setting(default: Any, meaning: str, *rules: Rule) -> Any:
@@ -106,7 +108,8 @@ class Settings:
         cls.__doc__ = f"{cls.__doc__}\n\n    Parameters\n    ----------\n" + "\n".join(lines) + "\n    "
 
     def __post_init__(self) -> None:
-        check_parameters(vars(self), {f.name: f.metadata["rules"] for f in fields(self)})  # type: ignore[arg-type]
+        own = fields(self)  # type: ignore[arg-type]
+        check_parameters({f.name: getattr(self, f.name) for f in own}, {f.name: f.metadata["rules"] for f in own})
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class Objective(Settings):
 class Optimisation(Settings):
     """How it is maximised."""
 
-    activation: str = setting("relu", "of the hidden layers", OneOf(("relu", "gelu", "silu", "tanh")))
+    activation: str = setting("relu", "of the hidden layers", OneOf(ACTIVATIONS))
     init_scale: float | None = setting(
         None,
         "standard deviation of the initial kernels; None is Glorot's",
@@ -213,27 +216,13 @@ class Config:
     optimisation: Optimisation = Optimisation()
     initialisation: Initialisation = Initialisation()
 
-    def to_json(self) -> dict[str, dict[str, Any]]:
-        """Plain dictionaries, lists, strings and numbers: {part: {name: value}}."""
-        return {
-            part: {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-            for part, values in asdict(self).items()
-        }
-
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Config":
         """The stored settings. Those of another version, which has other names, are refused."""
-        try:
-            parts = {
-                part: kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in stored[part].items()})
-                for part, kind in PARTS.items()
-            }
-        except (AttributeError, KeyError, TypeError) as error:
-            reason = shortened(
-                repr(str(error))[1:-1], 200
-            )  # it may quote anything, also characters that cannot be printed
-            raise ValueError(f"The stored configuration is of another newfound ({reason}). Fit again.") from None
-        return cls(**parts)
+        config = converted(stored, cls, "The stored configuration", "Fit again.")
+        if to_json(config) != stored:
+            raise DataError("The stored configuration has other settings than this newfound. Fit again.")
+        return config
 
     def replace(self, **changes: Any) -> "Config":
         """With some settings changed, given by their names alone."""

@@ -7,7 +7,6 @@ what a person decides afterwards. There is no mathematics here.
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
 from newfound._internal.frames import readable
+from newfound._internal.records import to_json
 from newfound._internal.threads import refuse_fork
 from newfound._internal.words import and_list
 from newfound.acts import ACTS
@@ -174,8 +174,7 @@ class DeepGenerativeClassifier(
         after.fitted_ = refit_model(rows, learned.labels, mapping, held_out, self._checked_parameters())
         changes = compare(RowClasses.of(before), RowClasses.of(after.fitted_))
         known, was_known = (of.classes.known.astype(str).tolist() for of in (after.fitted_, before))
-        after.changes_ = replace(
-            changes,
+        after.changes_ = changes.replace(
             became_known=[name for name in known if name not in was_known],
             held_out=_held_out_accuracies(self, after, X, learned.labels),
         )
@@ -212,7 +211,7 @@ class DeepGenerativeClassifier(
 
     def settings(self) -> dict[str, Any]:
         """Return all parameters, with the whole configuration, as plain JSON."""
-        settings = self.get_params(deep=False) | {"config": (self.config or Config()).to_json()}
+        settings = self.get_params(deep=False) | {"config": to_json(self.config or Config())}
         if not isinstance(self.random_state, int | None):
             settings["random_state"] = None  # a generator has no JSON; its seeds are kept with the restarts
         return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}

@@ -362,7 +362,7 @@ def refit_model(
         prior = np.log(np.maximum(targets.mean(axis=0), MIN_PRIOR)).astype(np.float32)
         trained = [jax.tree.map(jnp.asarray, model_of(before.architecture, of.weights)) for of in before.restarts]
         models = [model.with_components(mapping.sources(targets), jnp.asarray(prior)) for model in trained]
-        architecture = before.architecture._replace(n_components=classes.n_components)
+        architecture = before.architecture.replace(n_components=classes.n_components)
         seeds = [of.seed for of in before.restarts]
         if p.pu_weight == 0:  # what was found is learned even if missing labels are not used as a sign
             p.pu_weight = PU_WEIGHT

@@ -11,6 +11,7 @@ from os import PathLike
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from msgspec.structs import asdict
 
 from newfound._internal.frames import is_frame, select_columns, values_of, with_columns
 from newfound.classes import Decision, answer_columns
@@ -114,7 +115,7 @@ class Predictor:
         evidence = self.fitted_.class_evidence
         if evidence is None:
             return {}
-        columns = evidence._asdict() | {"p_value": evidence.p_value}
+        columns = asdict(evidence) | {"p_value": evidence.p_value}
         names = self.classes_[self.is_new_].tolist()
         return {name: {key: float(of[i]) for key, of in columns.items()} for i, name in enumerate(names)}
 

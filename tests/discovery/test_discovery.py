@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 from scipy.sparse import csr_array
 from small import blobs, quick, some_labels
 
@@ -267,9 +268,9 @@ def test_evidence_adds_up_and_its_p_is_the_binomials(entries):
     group = np.unique(named, return_inverse=True)[1]
     together = Evidence(n_rows, expected, held).together(group)
     for i in range(group.max() + 1):
-        for whole, parts in zip(together, (n_rows, expected, held), strict=True):
+        for whole, parts in zip(astuple(together), (n_rows, expected, held), strict=True):
             assert whole[i] == pytest.approx(sum(part for part, of in zip(parts, group, strict=True) if of == i))
-    for rows, of_expected, of_held, p in zip(*together, together.p_value, strict=True):
+    for rows, of_expected, of_held, p in zip(*astuple(together), together.p_value, strict=True):
         n = round(rows + of_held)
         share = min(of_expected / n, 1)
         slow = sum(comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(int(of_held) + 1))
@@ -284,7 +285,7 @@ def test_evidence_of_a_class_is_that_of_all_its_rows():
     fragment = np.arange(len(inside)) % 3
     whole = missing_labels(nodes, inside, np.zeros(len(inside), int))
     parts = missing_labels(nodes, inside, fragment).together(np.zeros(3, int))
-    np.testing.assert_allclose(np.array(whole), np.array(parts), rtol=0.05)
+    np.testing.assert_allclose(astuple(whole), astuple(parts), rtol=0.05)
     assert whole.n_rows[0] == len(inside)
 
 

@@ -134,7 +134,7 @@ def test_nothing_is_said_of_a_few_labels():
 def test_each_grade_has_its_sentence():
     X, truth, room = clouds()
     found = selection_of(X, labelled(truth, room < 2, 0.5))
-    sentences = [describe(found._replace(grade=grade), np.arange(3)) for grade in (RANDOM, DOUBTFUL, NOT_RANDOM)]
+    sentences = [describe(found.replace(grade=grade), np.arange(3)) for grade in (RANDOM, DOUBTFUL, NOT_RANDOM)]
     assert len(set(sentences)) == 3
 
 

@@ -14,6 +14,7 @@ from experiments.presets import (
     parse_changes,
     whole_settings,
 )
+from newfound._internal.records import to_json
 from newfound.config import Config
 from newfound.estimator import GMDGM
 
@@ -43,7 +44,7 @@ def test_every_name_of_a_preset_is_a_setting(preset):
 def test_the_whole_configuration_is_on_record():
     settings = whole_settings("ssvae", {})
     assert settings.keys() == GMDGM().get_params().keys() - OF_THE_TASK
-    assert settings["config"] == Config().to_json()
+    assert settings["config"] == to_json(Config())
     assert by_name(settings).keys() == CONFIG_NAMES | settings.keys() - {"config"}
 
 

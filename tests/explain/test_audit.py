@@ -1,6 +1,5 @@
 """Are there classes that nobody labelled? Right where the truth is known, and honest about what it cannot see."""
 
-import json
 from math import comb
 
 import numpy as np
@@ -9,6 +8,7 @@ from small import blobs
 
 import newfound
 from newfound import Config, DataError
+from newfound._internal.records import converted, to_json
 from newfound.discovery.discover import discover
 from newfound.discovery.record import Discovery
 from newfound.discovery.rows import Rows
@@ -276,7 +276,7 @@ def test_rows_are_read_as_the_estimator_reads_them():
 
 def test_json_there_and_back(one_hidden):
     audit, _ = one_hidden
-    assert Audit.from_json(json.loads(json.dumps(audit.to_json()))) == audit
+    assert converted(to_json(audit), Audit, "The audit", "") == audit
 
 
 def an_audit(**changes):

@@ -1,6 +1,5 @@
 """What is said of a class: true, in the user's units and names, and nothing where nothing can be said."""
 
-import json
 import re
 import warnings
 
@@ -14,6 +13,7 @@ from small import blobs, quick, some_labels
 
 import newfound
 from newfound import GMDGM
+from newfound._internal.records import decoded, encoded
 from newfound.explain.columns import SourceColumn
 from newfound.explain.describe import TreeHints
 from newfound.explain.rules import Bound, Condition, all_hold, merge
@@ -72,8 +72,8 @@ def test_known_classes_have_a_name_and_need_no_rule(birds):
 def test_json_there_and_back_and_readable(birds):
     X, columns, names, z = birds
     all_of_them = Descriptions(described(X, columns, names, z=z).values())
-    stored = json.loads(json.dumps([one.to_json() for one in all_of_them]))
-    assert Descriptions(map(Description.from_json, stored)) == all_of_them
+    stored = decoded(encoded(all_of_them), list[Description], "descriptions.json", "")
+    assert Descriptions(stored) == all_of_them
     lines = str(all_of_them).splitlines()
     assert lines[2].startswith("new-1: Rows with island Dream and ")
     assert re.fullmatch(r"  Rule: .* \(takes \d+% of its rows, .*% of all others\)\.", lines[3])

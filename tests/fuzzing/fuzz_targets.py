@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from fuzz_mutations import decoded, encoded
 from pyarrow import feather
 
+from newfound._internal.records import to_json
 from newfound.tables.read import read_batches, read_dataset
 
 CSV = b"a,b,day,species\n" + b"".join(
@@ -70,7 +71,7 @@ def _check(dataset: Any) -> None:
     assert np.isfinite(dataset.X).all(), "X is not finite"
     assert dataset.labels.codes.max(initial=-1) < len(dataset.labels.classes), "a code without a class"
     assert len(set(map(str, dataset.labels.classes))) == len(dataset.labels.classes), "two classes of one name"
-    json.dumps(dataset.schema.to_json(), allow_nan=False)
+    json.dumps(to_json(dataset.schema), allow_nan=False)
 
 
 def _arrow_tables() -> list[pa.Table]:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from newfound.saved import sealed as with_checksum
+from newfound.saved import with_checksum
 
 
 def sealed(model: Path, content: bytes, *, is_weights: bool) -> None:

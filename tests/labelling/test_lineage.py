@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import made_up, names
 
+from newfound._internal.records import converted, to_json
 from newfound.acts import ACTS
 from newfound.discovery.tree import ClassTree
 from newfound.labelling.changes import Changes, HeldOut, RowClasses, change_sentences, compare
@@ -149,8 +150,8 @@ def test_what_appeared_vanished_split_merged_and_moved():
 
 def test_changes_survive_json_and_are_told_in_sentences():
     changes = changed(["a"] * 10 + ["b"] * 10, ["a"] * 6 + ["c"] * 4 + ["b"] * 10)
-    changes = replace(changes, held_out=HeldOut(12, 0.5, 0.75), became_known=["c"])
-    assert Changes.from_json(changes.to_json()) == changes
+    changes = changes.replace(held_out=HeldOut(12, 0.5, 0.75), became_known=["c"])
+    assert converted(to_json(changes), Changes, "changes.json", "") == changes
     assert change_sentences(changes) == [
         "“c” is known now.",
         "“a” was split into “a” and “c”.",

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 from sklearn.datasets import load_digits
 
+from newfound._internal.records import to_json
 from newfound.config import Config
 from newfound.evaluation import Certainty, evaluate
 from newfound.explain.audit_record import Audit, BaselineScore, HiddenClass
 from newfound.explain.wording import Description, Rule
-from newfound.report.content import Calibration, ClassContent, Disagreement, Examples, LatentMap, ReportContent
+from newfound.report.content import ClassContent, Disagreement, Examples, LatentMap, ReportContent
 from newfound.runs.answer import Discovered
+from newfound.runs.records import Calibration, MissingLabels
 
 ATTACK = "<script>alert(1)</script>"
 CLOSER = "</script><img src=x onerror=alert(2)>"
@@ -187,7 +189,7 @@ def _content(
         ),
         disagreements=[Disagreement(str(row_ids[i]), names[0], names[1], 0.9, 0 if i else None) for i in range(4)],
         history=_history(rng, has_validation=truth is not None),
-        settings={"n_new": len(names) - n_known, "hidden_layer_sizes": [200, 200], "config": Config().to_json()},
+        settings={"n_new": len(names) - n_known, "hidden_layer_sizes": [200, 200], "config": to_json(Config())},
         versions={"newfound": "0.2.0", "jax": "0.7.1", "numpy": "2.3.1", "python": "3.12.4"},
         command=f"newfound fit '{say['source']}' --label species --seed 0 --out run/",
         calibration=None if truth is None else _calibration(rng),
@@ -281,9 +283,9 @@ def _description(name: str) -> Description:
     return Description(name, f"Rows of {name} cost 48.8.", None, (), rule, hints, "blue ones")
 
 
-def _evidence(n_rows: int) -> dict[str, float]:
+def _evidence(n_rows: int) -> MissingLabels:
     expected = 0.2 * n_rows
-    return {"n_rows": n_rows, "labels_expected": expected, "labels_held": 0.3, "p_value": float(np.exp(-expected))}
+    return MissingLabels(n_rows, expected, labels_held=0.3, p_value=float(np.exp(-expected)))
 
 
 def _history(rng, *, has_validation: bool) -> dict[str, np.ndarray]:
@@ -313,7 +315,7 @@ def _calibration(rng) -> Calibration:
     edges = np.linspace(0, 1, 11)
     rows = np.array([0, 0, 1, 2, 3, 4, 8, 14, 30, 110])
     middle = np.where(rows > 0, (edges[:-1] + edges[1:]) / 2, np.nan)
-    return Calibration(middle, np.clip(middle + rng.normal(0, 0.06, 10), 0, 1), rows, 0.031, 1.37)
+    return Calibration(middle, np.clip(middle + rng.normal(0, 0.06, 10), 0, 1), rows, 0.031, 0.94, 1.37)
 
 
 def _evaluation(rng, truth, predicted, probability, names, n_known):

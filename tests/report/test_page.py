@@ -197,8 +197,8 @@ def test_every_termination_condition_is_explained(contents):
 
 def test_no_labels_no_new_classes_and_no_history_still_make_a_page(contents):
     content = contents["digits"]
-    only_new = [replace(c, is_new=True) for c in content.classes]
-    found = replace(content.discovered, has_labels=False)
+    only_new = [c.replace(is_new=True) for c in content.classes]
+    found = content.discovered.replace(has_labels=False)
     nothing = {"n_labelled": 0, "history": {}, "log": [], "calibration": None, "audit": None}
     page = Page(render(replace(content, classes=only_new, discovered=found, **nothing)))
     assert "rows, none labelled." in page.text
@@ -259,13 +259,13 @@ def test_numbers_that_rest_on_few_labels_say_so(contents, parsed):
     assert "(from" not in parsed["digits"].text
     assert "by one number, the temperature, 1.37" in parsed["digits"].text
     content = contents["digits"]
-    few = replace(content.calibration, bin_rows=np.array([0] * 9 + [12]))
+    few = content.calibration.replace(bin_rows=np.array([0] * 9 + [12]))
     page = Page(render(replace(content, calibration=few)))
     assert "not trained on (from 12 labels only)." in page.text
     assert "How often a probability was right (from 12 labels only)." in page.text
     assert "validation labels of known classes (from 12 labels only)." in page.text
     assert "With fewer than 30 labels, this is a rough estimate." in page.text
-    fewer = replace(content.calibration, bin_rows=np.array([0] * 9 + [9]))
+    fewer = content.calibration.replace(bin_rows=np.array([0] * 9 + [9]))
     assert "network's own: correcting them takes 10 validation labels." in temperature(fewer)
 
 

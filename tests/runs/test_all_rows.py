@@ -55,9 +55,9 @@ def test_every_row_of_the_source_is_answered_once_and_in_its_order(place, run):
 def test_what_is_told_is_of_all_rows(place, run):
     _, labels = place
     about = run.description
-    assert about["n_rows"] == about["discovery"]["n_rows"] == N
-    assert about["n_labelled"] == (labels != "").sum()
-    assert 600 <= about["all_rows"]["n_sampled"] <= 660
+    assert about.n_rows == about.discovery.n_rows == N
+    assert about.n_labelled == (labels != "").sum()
+    assert 600 <= about.all_rows.n_sampled <= 660
     assert sum(c.n_rows for c in run.classes) == N
     assert {c.name: c.n_observed for c in run.classes if not c.is_new} == {
         name: (labels == name).sum() for name in ("ant", "bee")
@@ -73,7 +73,7 @@ def test_what_is_told_is_of_all_rows(place, run):
 
 def test_the_rows_of_the_run_are_the_sample(run):
     rows = run.rows
-    assert len(rows.row_ids) == run.description["all_rows"]["n_sampled"] == len(run.predictions["class"])
+    assert len(rows.row_ids) == run.description.all_rows.n_sampled == len(run.predictions["class"])
     assert rows.own.num_rows == len(rows.row_ids)
 
 

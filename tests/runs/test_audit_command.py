@@ -5,6 +5,7 @@ import json
 import pytest
 from pets import newfound, pets, write_csv
 
+from newfound._internal.records import converted, decoded, to_json
 from newfound.explain.audit_record import Audit
 from newfound.report.page import write_report
 from newfound.runs.manifest import seal
@@ -31,7 +32,7 @@ def test_machines_get_the_whole_audit(workplace):
     stored = json.loads(
         newfound("audit", "pets.csv", "--label", "species", "--id", "name", "--json", cwd=workplace).stdout
     )
-    audit = Audit.from_json(stored)
+    audit = converted(stored, Audit, "audit.json", "")
     assert (audit.verdict, audit.n_rows) == ("yes", 240)
     assert {hidden.name for hidden in audit.hidden} == {"cat", "dog"}
 
@@ -39,7 +40,7 @@ def test_machines_get_the_whole_audit(workplace):
 def test_labels_can_be_hidden_on_purpose(tmp_path):
     write_csv(tmp_path / "pets.csv", pets(labelled=1.0), ["truth"])
     hide = ("--label", "species", "--id", "name", "--hide", "dog", "--keep", "50%", "--json")
-    audit = Audit.from_json(json.loads(newfound("audit", "pets.csv", *hide, cwd=tmp_path).stdout))
+    audit = decoded(newfound("audit", "pets.csv", *hide, cwd=tmp_path).stdout, Audit, "audit", "")
     assert audit.verdict == "yes"
     assert audit.hidden == ()  # one class is left
 
@@ -57,13 +58,13 @@ def test_a_run_holds_its_audit_and_shows_it_everywhere(audited):
     folder, printed = audited
     run = open_run(folder / "run")
     assert run.audit.verdict == "yes"
-    assert run.audit.n_new == run.description["n_new"]  # of one discovery
-    assert run.audit.n_new_range == tuple(run.description["n_new_range"])
+    assert run.audit.n_new == run.description.n_new  # of one discovery
+    assert run.audit.n_new_range == tuple(run.description.n_new_range)
     said = str(run.audit).splitlines()
     assert said[0] in printed
     info = newfound("info", "run", cwd=folder).stdout
     assert all(sentence in info for sentence in said)
-    assert json.loads(newfound("info", "run", "--json", cwd=folder).stdout)["audit"] == run.audit.to_json()
+    assert json.loads(newfound("info", "run", "--json", cwd=folder).stdout)["audit"] == to_json(run.audit)
     page = (folder / "run" / "report.html").read_text()
     assert page.index(str(run.answer.reason)) < page.index("Are there classes without labels?")
     assert page.index("Are there classes without labels?") < page.index("Probably yes")

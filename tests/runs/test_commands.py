@@ -12,6 +12,7 @@ from small import imported_by
 
 from newfound.cli.fit import parse_classes, parse_keep
 from newfound.evaluation import METRICS
+from newfound.runs.records import Masking
 from newfound.runs.run import open_run
 
 
@@ -175,8 +176,8 @@ def test_machines_get_one_json_object_and_nothing_else(workplace):
     assert summary["n_rows"] == 240
     assert [c["name"] for c in summary["classes"]] == ["cat", "dog", "new-1", "new-2"]
     run = open_run(workplace / "json-run")
-    assert len(run.description["seeds"]) == 2
-    assert run.description["settings"]["config"]["optimisation"]["min_std"] == 0.01
+    assert len(run.description.seeds) == 2
+    assert run.description.settings["config"]["optimisation"]["min_std"] == 0.01
 
 
 @pytest.mark.slow
@@ -184,7 +185,7 @@ def test_named_set_with_hidden_classes(tmp_path):
     fit = ("fit", "digits", "--hide", "5-9", "--keep", "20%", "--n-new", "5", "--epochs", "3", "--out", "run")
     newfound(*fit, cwd=tmp_path)
     run = open_run(tmp_path / "run")
-    assert run.description["masking"] == {"hide": "5-9", "keep": "20%", "by_group": False, "seed": 0}
+    assert run.description.masking == Masking(hide="5-9", keep="20%", by_group=False, seed=0)
     table = run.predictions
     assert set(table["true_class"]) == set("0123456789")
     assert set(table["observed_label"]) == {"", *"01234"}

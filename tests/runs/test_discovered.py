@@ -1,14 +1,14 @@
 """What a run says of the classes that were discovered, in numbers and in words."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from newfound._internal.records import converted, to_json
 from newfound.classes import Classes
 from newfound.discovery.tree import grow_tree
 from newfound.explain.describe import near_and_wide
 from newfound.runs.answer import Discovered, discovery_sentences, evidence_sentence, headline
+from newfound.runs.records import MissingLabels
 from newfound.runs.run import open_run
 
 FOUND = Discovered(
@@ -38,7 +38,7 @@ FOUND = Discovered(
     ],
 )
 def test_the_answer_in_a_few_words(change, said):
-    assert headline(replace(FOUND, **change)) == said
+    assert headline(FOUND.replace(**change)) == said
 
 
 def test_what_the_answer_rests_on():
@@ -48,16 +48,16 @@ def test_what_the_answer_rests_on():
         "Among the new classes, “new-2” and “new-3” are closest to each other.",
         "If one of them should be two classes, it is “new-1”.",
     ]
-    small = replace(FOUND, n_new=1, method="mixture", n_unsure=1, closest=[], divisible=None)
+    small = FOUND.replace(n_new=1, method="mixture", n_unsure=1, closest=[], divisible=None)
     assert discovery_sentences(small) == [
         "Found by a mixture of Gaussians, because the table is small.",
         "1 row (<1%) is not sure of its class.",
     ]
-    assert discovery_sentences(replace(small, n_new=0, n_unsure=0)) == []
+    assert discovery_sentences(small.replace(n_new=0, n_unsure=0)) == []
 
 
 def test_predictions_that_differ_are_told_class_by_class():
-    told = discovery_sentences(replace(FOUND, agreement=0.9))[-1]
+    told = discovery_sentences(FOUND.replace(agreement=0.9))[-1]
     assert told == (
         "The model predicts 10% of the rows as another class than was discovered: "
         "“new-1” as “cat” (6 rows) and “new-2” as “new-3” (4 rows)."
@@ -65,13 +65,15 @@ def test_predictions_that_differ_are_told_class_by_class():
 
 
 def test_evidence_in_plain_words():
-    evidence = {"n_rows": 68.0, "labels_expected": 14.2, "labels_held": 0.3, "p_value": 2e-6}
+    evidence = MissingLabels(n_rows=68.0, labels_expected=14.2, labels_held=0.3, p_value=2e-6)
     assert evidence_sentence(evidence) == (
         "It would hold about 14 labels if it were known, and holds none (the chance of so few: 2e-06)."
     )
-    assert "holds none, though 2 labelled rows are close by (the" in evidence_sentence(evidence | {"labels_held": 1.8})
-    assert "less than one label" in evidence_sentence(evidence | {"labels_expected": 0.4, "p_value": 0.7})
-    assert ": <1e-12)" in evidence_sentence(evidence | {"p_value": 0.0})
+    assert "holds none, though 2 labelled rows are close by (the" in evidence_sentence(
+        evidence.replace(labels_held=1.8)
+    )
+    assert "less than one label" in evidence_sentence(evidence.replace(labels_expected=0.4, p_value=0.7))
+    assert ": <1e-12)" in evidence_sentence(evidence.replace(p_value=0.0))
     assert evidence_sentence(None) == ""
 
 
@@ -100,5 +102,5 @@ def test_a_run_holds_what_was_discovered(workplace):
     assert found.agreement == np.mean(table["discovered_class"] == table["class"])
     assert sum(n for _, _, n in found.moves) == (table["discovered_class"] != table["class"]).sum()
     assert [c.n_discovered for c in run.classes] == [(table["discovered_class"] == c.name).sum() for c in run.classes]
-    assert [c.evidence for c in run.classes] == [model.evidence_.get(c.name) for c in run.classes]
-    assert Discovered.from_json(found.to_json()) == found
+    assert [to_json(c.evidence) for c in run.classes] == [model.evidence_.get(c.name) for c in run.classes]
+    assert converted(to_json(found), Discovered, "run.json", "") == found

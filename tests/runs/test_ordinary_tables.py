@@ -9,6 +9,7 @@ import pytest
 from ordinary_tables import TABLES
 from pets import newfound, write_csv
 
+from newfound._internal.records import converted, to_json
 from newfound.runs.run import open_run
 from newfound.tables.dataset import Schema
 from newfound.tables.read import read_batches, read_dataset
@@ -126,7 +127,7 @@ def test_what_is_decided_about_each_column(tmp_path, name):
 def test_the_same_file_by_its_schema_gives_the_same_rows(tmp_path, name):
     file, label, _ = TABLES[name](tmp_path)
     dataset = read_dataset(tmp_path / file, label=label)
-    schema = Schema.from_json(json.loads(json.dumps(dataset.schema.to_json())))
+    schema = converted(to_json(dataset.schema), Schema, "The schema", "")
     assert schema == dataset.schema
     np.testing.assert_array_equal(read_dataset(tmp_path / file, schema=schema).X, dataset.X)
     blocks = list(read_batches(tmp_path / file, schema, rows=64))
@@ -244,7 +245,7 @@ def test_a_leaking_column_is_flagged_on_the_first_screen(tmp_path):
     printed = newfound(
         "fit", file, "--label", label, "--out", "run", "--epochs", "1", "--no-audit", cwd=tmp_path
     ).stdout
-    (flag,) = open_run(tmp_path / "run").description["flags"]
+    (flag,) = open_run(tmp_path / "run").description.flags
     assert flag.startswith("'team' alone determines every label.")
     assert f"! {flag}" in printed
     assert "name it in --ignore" in flag

@@ -8,6 +8,7 @@ from penguins import write_penguins
 from pets import newfound
 
 from newfound import describe, read_dataset
+from newfound._internal.records import converted
 from newfound.explain.audit_record import baseline_sentences
 from newfound.explain.wording import Description
 from newfound.runs.run import open_run
@@ -84,7 +85,7 @@ def test_info_tells_what_the_new_class_is(penguins):
     assert str(new) in printed
     assert str(new) in newfound("info", "run", cwd=folder).stdout
     stored = json.loads(newfound("info", "run", "--json", cwd=folder).stdout)["descriptions"]
-    assert Description.from_json(stored[2]) == new
+    assert converted(stored[2], Description, "descriptions.json", "") == new
 
 
 def test_python_says_the_same_of_the_same_rows(penguins):

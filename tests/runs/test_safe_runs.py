@@ -12,6 +12,7 @@ import pytest
 from pets import FIT, newfound
 
 from newfound._internal.files import Holder, LockedError, Terminated, disk, ending_in_order, held, held_back, sweep
+from newfound._internal.records import to_json
 from newfound._internal.words import DataError
 from newfound.runs.derived import Origin, act_on, leave_as_is, write_run
 from newfound.runs.leftovers import beside, lock_of, told_command, told_path, unfinished_folders
@@ -112,7 +113,7 @@ def test_a_second_fit_to_one_place_is_refused_and_told_who_is_at_work(tmp_path):
 def test_a_dead_process_s_lock_is_taken_over_whatever_its_number(tmp_path, process):
     """In a container a process number repeats: whether it exists says nothing."""
     path = tmp_path / ".run.lock"
-    path.write_text(json.dumps(Holder.this()._replace(process=process)._asdict()))
+    path.write_text(json.dumps(to_json(Holder.this().replace(process=process))))
     with held(path, "the run"):
         assert Holder.read(path).process == os.getpid()
     assert not path.exists()
@@ -120,7 +121,7 @@ def test_a_dead_process_s_lock_is_taken_over_whatever_its_number(tmp_path, proce
 
 def test_a_lock_of_another_host_is_for_a_person_to_judge(tmp_path):
     path = tmp_path / ".run.lock"
-    path.write_text(json.dumps(Holder(12, "elsewhere", "2026-01-01T00:00:00+00:00", "another boot")._asdict()))
+    path.write_text(json.dumps(to_json(Holder(12, "elsewhere", "2026-01-01T00:00:00+00:00", "another boot"))))
     said = r"may be at work on the run: process 12 on elsewhere.* remove '.*\.run\.lock'"
     with pytest.raises(LockedError, match=said), held(path, "the run"):
         pass
@@ -442,17 +443,16 @@ def test_what_a_killed_save_left_is_not_taken_for_part_of_the_run(tmp_path):
     assert list(read_manifest(tmp_path / "run").files) == ["run.json"]
 
 
-def test_wild_cells_are_told_in_the_log_of_a_run(workplace, tmp_path):
-    from newfound.runs.derived import _log
+def test_the_log_of_a_run_counts_outliers(workplace, tmp_path):
+    from newfound.runs.derived import Origin, write_run
     from newfound.tables.read import read_dataset
 
     lines = (workplace / "pets.csv").read_text().splitlines()
     cells = lines[5].split(",")
     (tmp_path / "outlier.csv").write_text("\n".join([*lines[:5], ",".join([cells[0], "1e9", *cells[2:]]), *lines[6:]]))
-    model, spoiled = (
-        open_run(workplace / "run").model,
-        read_dataset(tmp_path / "outlier.csv", label="species", id="name"),
-    )
-    assert _log(model, read_dataset(workplace / "pets.csv", label="species", id="name"))[-1].startswith("In all")
-    assert "1 outlier cell in 'weight' was clipped" in _log(model, spoiled)[-1]
-    assert "(kept range: " in _log(model, spoiled)[-1]
+    fitted = open_run(workplace / "run")
+    assert fitted.description.log[-1].startswith("In all")
+    spoiled = read_dataset(tmp_path / "outlier.csv", label="species", id="name")
+    log = write_run(tmp_path / "run", fitted.model, spoiled, Origin("outlier.csv")).description.log
+    assert "1 outlier cell in 'weight' was clipped" in log[-1]
+    assert "(kept range: " in log[-1]

@@ -1,10 +1,9 @@
 """One sentence about a run, and how honest its grade is."""
 
-from dataclasses import replace
-
 import pytest
 from test_discovered import FOUND
 
+from newfound.discovery.selection import Selection
 from newfound.explain.audit_record import Audit, HiddenClass
 from newfound.runs.answer import answer
 from newfound.runs.records import ClassSummary
@@ -14,7 +13,8 @@ CLASSES = [
     ClassSummary("dog", False, [1], 50, 50, 40, 0.9, None),
     ClassSummary("new-1", True, [2], 68, 68, 0, 0.9, None),
 ]
-ONE = replace(FOUND, n_new=1, n_new_range=(1, 2))
+BIASED = Selection("not at random", 2.0, 1.5, 40, "groups", ())
+ONE = FOUND.replace(n_new=1, n_new_range=(1, 2))
 
 
 def hidden(name: str, share: float, n_labels: int = 40) -> HiddenClass:
@@ -42,7 +42,7 @@ def test_the_sentence_of_the_first_screen():
     ("audit", "selection", "grade", "reason"),
     [
         (audit(0.93, 0.9), None, "trust", "92% of it was found again"),
-        (audit(0.93, 0.9), {"grade": "random"}, "trust", "again"),
+        (audit(0.93, 0.9), BIASED.replace(grade="random"), "trust", "again"),
         (audit(0.7, 0.7), None, "care", "70% of it was found again"),
         (audit(1.0, 1.0, 0.2), None, "care", "2 of 3 were found again"),
         (audit(0.95, n_labels=12), None, "care", "again (from 12 labels only)"),
@@ -52,7 +52,12 @@ def test_the_sentence_of_the_first_screen():
             "care",
             "again, but the labels that are missing may be missing by chance",
         ),
-        (audit(0.95), {"grade": "not at random"}, "care", "again, but labels do not look picked at random"),
+        (
+            audit(0.95),
+            BIASED,
+            "care",
+            "again, but labels do not look picked at random",
+        ),
         (audit(0.1, 0.2), None, "doubt", "none of 2 were found again"),
         (audit(0.1), None, "doubt", "it was not found again"),
         (audit(0.95, control="yes"), None, "doubt", "but so are classes with labels handed out at random"),
@@ -67,9 +72,9 @@ def test_grades_are_no_better_than_what_they_rest_on(audit, selection, grade, re
 
 
 def test_nothing_new_and_nothing_labelled():
-    none = replace(FOUND, n_new=0, n_new_range=(0, 0))
+    none = FOUND.replace(n_new=0, n_new_range=(0, 0))
     assert answer(none, CLASSES[:2], audit(0.9)).found == "2 known classes, no new class"
-    groups = [replace(c, is_new=True) for c in CLASSES]
-    said = answer(replace(FOUND, has_labels=False), groups, None)
+    groups = [c.replace(is_new=True) for c in CLASSES]
+    said = answer(FOUND.replace(has_labels=False), groups, None)
     assert said.found == "3 classes (2–4) of 168 rows"
     assert (said.reason, said.grade) == ("no row has a label", "unknown")

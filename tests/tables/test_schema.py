@@ -1,11 +1,10 @@
 """A schema holds what the next file needs, through JSON and back."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from newfound._internal.records import converted, to_json
 from newfound._internal.words import DataError
 from newfound.tables.dataset import Column, Schema, align
 from newfound.tables.read import read_dataset
@@ -40,8 +39,8 @@ def dataset(request, table):
 
 
 def test_through_json_and_back(dataset):
-    stored = json.loads(json.dumps(dataset.schema.to_json()))
-    assert Schema.from_json(stored) == dataset.schema
+    stored = to_json(dataset.schema)
+    assert converted(stored, Schema, "The stored schema of the data", "Fit the model again.") == dataset.schema
 
 
 def test_the_schema_has_the_names_of_the_features(dataset):
@@ -73,8 +72,8 @@ def test_no_types_if_all_features_are_numeric():
     "stored", [{"kind": "table"}, {"columns": [], "layout": 1}, {"columns": [{"role": "numeric"}]}, {"columns": 3}]
 )
 def test_a_damaged_schema_is_refused(stored):
-    with pytest.raises(DataError, match="stored schema of the data is damaged .*Fit the model again"):
-        Schema.from_json(stored)
+    with pytest.raises(DataError, match=r"stored schema of the data is damaged .*Fit the model again"):
+        converted(stored, Schema, "The stored schema of the data", "Fit the model again.")
 
 
 def test_aligned_rows_have_the_classes_of_the_schema_first():

@@ -1,7 +1,6 @@
 """The same rows give the same Dataset in every format; and columns follow the rules."""
 
 import csv
-import json
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 from pyarrow import feather
 
+from newfound._internal.records import converted, to_json
 from newfound.labels import UNLABELLED
 from newfound.tables.dataset import MISSING_CATEGORY, Schema
 from newfound.tables.log import about_missing, add_counts
@@ -81,7 +81,7 @@ def test_all_forms_of_a_table_give_the_same_dataset(tmp_path_factory, columns):
 def test_reading_by_the_schema_gives_the_same_dataset_whole_and_in_blocks(tmp_path_factory, columns):
     forms = write_all(columns, tmp_path_factory.mktemp("forms"))
     first = read_dataset(forms[0], label="class")
-    schema = Schema.from_json(json.loads(json.dumps(first.schema.to_json())))
+    schema = converted(to_json(first.schema), Schema, "The schema", "")
     assert schema == first.schema
     for form in forms:
         assert_same(first, read_dataset(form, schema=schema))

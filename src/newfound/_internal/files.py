@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import os
 import platform
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from uuid import uuid4
 
+from newfound._internal.records import Record, encoded, read_json
 from newfound._internal.words import DataError
 
 # ---- Ctrl-C and SIGTERM: when they may cut something short, and when they have to wait ----
@@ -150,7 +150,7 @@ class LockedError(DataError):
     """Another process is at work here; the message says which."""
 
 
-class Holder(NamedTuple):
+class Holder(Record, frozen=True):
     """Who is at work."""
 
     process: int
@@ -166,8 +166,8 @@ class Holder(NamedTuple):
     @classmethod
     def read(cls, path: Path) -> "Holder | None":
         try:
-            return cls(**json.loads(path.read_text()))
-        except (OSError, ValueError, TypeError):
+            return read_json(path, cls, "")
+        except (OSError, ValueError):
             return None
 
     @property
@@ -204,31 +204,13 @@ def holder_of(path: Path) -> Holder | None:
 
 
 def take_lock(handle: int) -> bool:
-    """Whether nobody else had it; it is let go when the file is closed, or the process ends."""
+    """Whether no other process held it. It is released when the file is closed, or the process ends."""
+    from filelock import lock_descriptor
+
     try:
-        import fcntl
-    except ImportError:  # Windows
-        return _take_region(handle)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        return lock_descriptor(handle, blocking=False)
     except OSError:  # a file system without locks: the name in the file has to do
         return True
-    return True
-
-
-def _take_region(handle: int) -> bool:
-    import msvcrt
-
-    os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond the content, which others may read
-    try:
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    except OSError:
-        return False
-    finally:
-        os.lseek(handle, 0, os.SEEK_SET)
-    return True
 
 
 def _acquired(path: Path, what: str, until: float) -> int:
@@ -266,7 +248,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 def _sign(handle: int) -> None:
     os.ftruncate(handle, 0)
-    disk.write(handle, json.dumps(Holder.this()._asdict()).encode())
+    disk.write(handle, encoded(Holder.this()))
 
 
 def _release(handle: int, path: Path) -> None:

@@ -152,10 +152,12 @@ def _write_run(digits: Digits, model: Any, out: Path) -> None:
     """A run of these rows with its audit and its report."""
     import numpy as np
 
+    from newfound._internal.records import encoded
     from newfound.report.page import write_report
-    from newfound.runs.derived import Origin, write_audit, write_run
+    from newfound.runs.derived import Origin, write_run
+    from newfound.runs.manifest import put_files
     from newfound.runs.new_run import audit_of
-    from newfound.runs.run import Run
+    from newfound.runs.run import AUDIT, Run
     from newfound.tables.dataset import Dataset, pixel_names
 
     dataset = Dataset(
@@ -169,7 +171,7 @@ def _write_run(digits: Digits, model: Any, out: Path) -> None:
     )
 
     def finish(run: Run) -> None:
-        write_audit(run.folder, audit_of(model, dataset, digits.kept.observed()))
+        put_files(run.folder, {AUDIT: encoded(audit_of(model, dataset, digits.kept.observed()))})
         write_report(run)
 
     write_run(out, model, dataset, Origin("digits", "newfound demo"), observed=digits.kept, finish=finish)

@@ -5,10 +5,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace as replaced
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from msgspec import defstruct
+from msgspec.structs import asdict
 
+from newfound._internal.records import Record, to_json
 from newfound._internal.words import DataError, short_list, shortened
 from newfound.cli.console import (
     MAX_DIGITS,
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from newfound.labels import Labels
+    from newfound.runs.records import Masking
     from newfound.runs.run import Run
     from newfound.tables.dataset import Dataset
 
@@ -80,20 +84,7 @@ def read_source(console: "Console", source: str, **options: Any) -> "Dataset":
     return dataset
 
 
-class Masking(NamedTuple):
-    """Which labels are hidden on purpose: the options as they were given, which is how a run stores them."""
-
-    hide: str | None
-    keep: str | None
-    by_group: bool
-    seed: int
-
-    @property
-    def hides_any(self) -> bool:
-        return self.hide is not None or self.keep is not None
-
-
-def observed_labels(dataset: "Dataset", masking: Masking) -> "Labels | None":
+def observed_labels(dataset: "Dataset", masking: "Masking") -> "Labels | None":
     """The labels that the model may see; None if none are hidden."""
     from newfound.labels import hide_labels
 
@@ -175,6 +166,7 @@ CheckpointEvery = Annotated[
 ]
 Resume = Annotated[Path | None, typer.Option(help="Continue the fit to this folder that was stopped.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run.")]
+NOT_KEPT = ("out", "resume", "as_json")  # options of one call, not of the fit
 
 
 def fit(
@@ -220,17 +212,25 @@ def fit(
     console = console_for(as_json)
     with clear_errors():
         unfinished = None
-        options = {name: value for name, value in context.params.items() if name not in ("out", "resume", "as_json")}
+        options = {name: value for name, value in context.params.items() if name not in NOT_KEPT}
         if resume is not None:
             from newfound.runs.making import read_options
 
             out = resume
-            unfinished, options = read_options(resume)
+            unfinished, kept = read_options(resume, fit_options())
+            options = asdict(kept)
         run = _fit(console, out, options, unfinished)
     if as_json:
         print_json(summary_of(run))
     else:
         print_summary(console, run)
+
+
+def fit_options() -> Any:
+    """The record of the options of `newfound fit`, with their types, as a stopped fit keeps them."""
+    types = get_type_hints(fit)
+    names = [name for name in types if name not in (*NOT_KEPT, "context", "return")]
+    return defstruct("FitOptions", [(name, types[name]) for name in names], bases=(Record,), frozen=True)
 
 
 def _fit(console: "Console", out: Path, options: dict[str, Any], unfinished: Path | None) -> "Run":
@@ -243,6 +243,7 @@ def _fit(console: "Console", out: Path, options: dict[str, Any], unfinished: Pat
     from newfound.runs.leftovers import told_command, told_path
     from newfound.runs.making import check_out
     from newfound.runs.new_run import fit_run
+    from newfound.runs.records import Masking
     from newfound.training.steps import keep_compiled_programs
 
     source, replace = options["source"], options["replace"]
@@ -273,7 +274,7 @@ def _fit(console: "Console", out: Path, options: dict[str, Any], unfinished: Pat
     return fit_run(
         dataset,
         out,
-        Origin(told_path(source), told_command(), masking._asdict() if masking.hides_any else None),
+        Origin(told_path(source), told_command(), masking if masking.hides_any else None),
         observed=observed_labels(dataset, masking),
         listener=listener,
         finish=finish,
@@ -316,6 +317,7 @@ def audit(
     """
     with clear_errors():
         from newfound.explain.audit import audit as audit_of
+        from newfound.runs.records import Masking
 
         errors = console_for(as_json=True)
         columns = {"label": label, "id": id, "ignore": ignore, "categorical": categorical, "numeric": numeric}
@@ -333,6 +335,6 @@ def audit(
         for warning in caught:
             listener_on(errors).note(str(warning.message))
     if as_json:
-        print_json(found.to_json())
+        print_json(to_json(found))
     else:
         print_audit(console_for(as_json), found)

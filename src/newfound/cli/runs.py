@@ -1,11 +1,11 @@
 """`newfound report`, `info` and `export`: what a run holds."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from newfound._internal.records import to_json
 from newfound._internal.words import count, percent, quoted_list
 from newfound.cli.console import (
     AsJson,
@@ -68,34 +68,35 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
         changed = opened.check()
         about = opened.description
         if as_json:
-            print_json({"answer": str(opened.answer)} | about | _details(opened))
+            print_json({"answer": str(opened.answer)} | to_json(about) | _details(opened))
             return
         print_summary(console, opened)
         acts = opened.acts_in_effect
         n_before = len(acts) - N_ACTS
         print_lines(
             console,
-            f"{about['source']}: {about['n_rows']:,} rows, {about['n_labelled']:,} labelled",
-            *(f"· {sentence}" for sentence in about["log"]),
+            f"{about.source}: {about.n_rows:,} rows, {about.n_labelled:,} labelled",
+            *(f"· {sentence}" for sentence in about.log),
             *([f"{count(n_before, 'earlier change')}: newfound history {run}"] if n_before > 0 else []),
             *(f"{act.time[:10]}: {act.sentence}" for act in acts[-N_ACTS:]),
             *([f"Changed or removed since newfound wrote them: {quoted_list(changed)}."] if changed else []),
-            f"Fitted {about['created']} by newfound {about['newfound']}: {about['command']}",
+            f"Fitted {about.created} by newfound {about.newfound}: {about.command}",
         )
 
 
 def summary_of(run: "Run") -> dict[str, Any]:
     """A run in a few numbers, for machines."""
-    about = {name: run.description[name] for name in IN_SUMMARY} | {"run": str(run.folder), "answer": str(run.answer)}
-    changes = {} if run.changes is None else {"changes": run.changes.to_json()}
+    about = {name: to_json(getattr(run.description, name)) for name in IN_SUMMARY}
+    about |= {"run": str(run.folder), "answer": str(run.answer)}
+    changes = {} if run.changes is None else {"changes": to_json(run.changes)}
     return about | _details(run) | changes
 
 
 def _details(run: "Run") -> dict[str, Any]:
     return {
-        "audit": None if run.audit is None else run.audit.to_json(),
-        "classes": [asdict(c) for c in run.classes],
-        "descriptions": [one.to_json() for one in run.descriptions],
+        "audit": to_json(run.audit),
+        "classes": to_json(run.classes),
+        "descriptions": to_json(run.descriptions),
         "acts": [act.sentence for act in run.acts_in_effect],
     }
 
@@ -119,9 +120,9 @@ def print_summary(console: "Console", run: "Run") -> None:
     if len(new) > MAX_DESCRIBED:
         print_lines(console, f"{len(new) - MAX_DESCRIBED} more are described in descriptions.json.")
     about = run.description
-    differ = f" Label disagreements: {about['n_disagreements']:,} of {about['n_labelled']:,} (disagreements.csv)."
-    end = f"{about['regime']} learning, ended by {about['termination_condition']}."
-    print_lines(console, end.capitalize() + differ * bool(about["n_labelled"]))
+    differ = f" Label disagreements: {about.n_disagreements:,} of {about.n_labelled:,} (disagreements.csv)."
+    end = f"{about.regime} learning, ended by {about.termination_condition}."
+    print_lines(console, end.capitalize() + differ * bool(about.n_labelled))
     if (run.folder / "report.html").is_file():
         print_lines(console, f"Report: {run.folder / 'report.html'}")
 
@@ -147,7 +148,7 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
     table = table_with("class", "", *right, right=right)
     for c in classes:
         kind = Text("new", style="red") if c.is_new else "known"
-        expected = (f"{c.evidence['labels_expected']:.0f}", chance(c.evidence)) if c.evidence else ("",) * len(missing)
+        expected = (f"{c.evidence.labels_expected:.0f}", chance(c.evidence)) if c.evidence else ("",) * len(missing)
         sizes = (f"{n:,}" for n in (c.n_discovered, c.n_rows, c.n_observed))
         table.add_row(c.name, kind, *sizes, *expected, percent(c.confidence))
     return table
@@ -173,7 +174,7 @@ def export(
     with clear_errors():
         opened = caught_up(open_run(run))
         n_rows = write_atlas(opened, atlas, replace=replace)
-        n_all = opened.description["n_rows"]
+        n_all = opened.description.n_rows
     if as_json:
         print_json({"rows": n_rows, "of_rows": n_all, "out": str(atlas)})
         return

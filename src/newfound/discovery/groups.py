@@ -103,7 +103,7 @@ def new_groups(
     if keeps_pieces or not (is_new & is_class).any():  # or all new groups are small
         is_class = is_large
     is_new |= (evidence.p_value < P_SECOND_GROUP) & is_class  # one group is new: others need less evidence
-    could_prove = evidence._replace(labels_held=np.zeros_like(evidence.labels_held)).p_value < settings.new_class_p
+    could_prove = evidence.replace(labels_held=np.zeros_like(evidence.labels_held)).p_value < settings.new_class_p
     near = parts.links + nearness(centres_of(nodes.points[candidates], group), parts.size)
     found[candidates] = join(near, is_new & is_class, is_large & ~is_new & could_prove)[group]
     return found

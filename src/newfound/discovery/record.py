@@ -3,13 +3,15 @@
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import astuple
 
+from newfound._internal.records import Count, Record
 from newfound.discovery.tree import ClassTree
 
 RANDOM, DOUBTFUL, NOT_RANDOM, TOO_FEW = "random", "doubtful", "not at random", "too few labels"
 
 
-class Evidence(NamedTuple):
+class Evidence(Record, frozen=True):
     """Why groups of rows are probably new, one entry for each group; for several groups together, the sum."""
 
     n_rows: np.ndarray
@@ -26,22 +28,22 @@ class Evidence(NamedTuple):
 
     def take(self, groups: np.ndarray) -> "Evidence":
         """The evidence of the given groups, by position or by flag."""
-        return Evidence(*(entry[groups] for entry in self))
+        return Evidence(*(entry[groups] for entry in astuple(self)))
 
     def together(self, group: np.ndarray, n_groups: int = 0) -> "Evidence":
         """The evidence of groups of these groups, at least `n_groups` of them."""
-        return Evidence(*(np.bincount(group, entry, n_groups) for entry in self))
+        return Evidence(*(np.bincount(group, entry, n_groups) for entry in astuple(self)))
 
 
-class Selection(NamedTuple):
+class Selection(Record, frozen=True):
     """Whether labels look selected at random within each class."""
 
     grade: str  # RANDOM, DOUBTFUL, NOT_RANDOM or TOO_FEW
     ratio: float  # how many times as often as by chance two rows of a part of a class are both labelled
     at_least: float  # the same, two standard errors below
-    n_labels: int  # labels that this is computed from
+    n_labels: Count  # labels that this is computed from
     parts: str  # the parts of classes: "neighbours" or "groups"
-    worst: tuple[int, ...]  # codes of the known classes with the largest excess of pairs, the largest first
+    worst: tuple[Count, ...]  # codes of the known classes with the largest excess of pairs, the largest first
 
     @property
     def is_biased(self) -> bool:

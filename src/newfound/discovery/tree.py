@@ -1,8 +1,10 @@
 """The class tree: how fragments of new rows join into classes, and classes into coarser groups."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from newfound._internal.records import Record
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
 NO_EDGE = 1e-9  # the affinity of the nearest pair if no edge joins any
 
 
-class ClassTree(NamedTuple):
+class ClassTree(Record, frozen=True):
     """Fragments 0, 1, …, and the pairs that join, closest first; the i-th pair becomes node n_fragments + i."""
 
     sizes: np.ndarray  # rows of each fragment
@@ -20,6 +22,17 @@ class ClassTree(NamedTuple):
     @property
     def n_fragments(self) -> int:
         return len(self.sizes)
+
+    def check(self, n_components: int) -> None:
+        """Refuse a stored tree whose joins are not of its fragments, each node once."""
+        n = self.n_fragments
+        n_joins = max(n - 1, 0)
+        if n > n_components or self.children.size != 2 * n_joins or self.affinity.size != n_joins:
+            raise ValueError(f"a tree of {n} fragments must have {n_joins} joins, each of two nodes")
+        children = self.children.reshape(n_joins, 2)
+        is_there = (children >= 0) & (children < n + np.arange(n_joins)[:, None])
+        if not (is_there.all() and len(np.unique(children.astype(int))) == 2 * n_joins):
+            raise ValueError("the joins of a tree must be of nodes that are there, each once")
 
     def cut(self, n_groups: int) -> np.ndarray:
         """The group of each fragment if there are `n_groups` groups, the largest first."""

@@ -1,10 +1,10 @@
 """The result of an audit: one frozen record for JSON, and its sentences, the answer first."""
 
 import math
-from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Literal
 
+from newfound._internal.records import Count, Record, Share
 from newfound._internal.words import and_list, count, if_few_labels, percent
 
 Answer = Literal["yes", "perhaps", "none seen"]
@@ -13,17 +13,16 @@ MIN_WIN = 0.02  # of F1, from which on a baseline is called better
 CANNOT_SEE = "A class that looks like a known one cannot be seen this way."
 
 
-@dataclass(frozen=True)
-class HiddenClass:
+class HiddenClass(Record, frozen=True):
     """The result for a known class with all of its labels hidden."""
 
     name: str
-    n_labels: int  # all shares below are of these
-    found_share: float  # called new
+    n_labels: Count  # all shares below are of these
+    found_share: Share  # called new
     called: str | None  # the known class that most of the other labels were called
-    called_share: float
-    f1: float  # of the class with the new class that matches it best, on labelled rows
-    auroc: float  # of P(new): rows of this class against rows of the other known classes, judged out of fold
+    called_share: Share
+    f1: Share  # of the class with the new class that matches it best, on labelled rows
+    auroc: Share  # of P(new): rows of this class against rows of the other known classes, judged out of fold
     known_accuracy: float | None = None  # of the other known classes, judged out of fold
 
     @property
@@ -32,8 +31,7 @@ class HiddenClass:
         return self.f1 >= 0.5
 
 
-@dataclass(frozen=True)
-class BaselineScore:
+class BaselineScore(Record, frozen=True):
     """The result of another method with the same classes hidden, in the same rows and features."""
 
     title: str  # "k-means from the class means"
@@ -42,17 +40,16 @@ class BaselineScore:
     known_accuracy: float | None  # on held-out labels of known classes; None if there are too few
 
 
-@dataclass(frozen=True)
-class Audit:
+class Audit(Record, frozen=True):
     """Whether there are classes without any label; `print` shows it in sentences."""
 
     verdict: Answer
     p_value: float  # probability of at most this many labels among the rows called new if they were of known classes
-    n_new: int
-    n_new_range: tuple[int, int]
-    n_rows_new: int  # rows in new classes
-    n_rows: int
-    n_labels: int
+    n_new: Count
+    n_new_range: tuple[Count, Count]
+    n_rows_new: Count  # rows in new classes
+    n_rows: Count
+    n_labels: Count
     hidden: tuple[HiddenClass, ...]  # each known class hidden in turn
     control: Answer | None  # the verdict with the labels on random rows; None if that was not tried
     n_rows_hidden: int  # rows of the sample in which classes were hidden
@@ -73,18 +70,6 @@ class Audit:
     def n_found(self) -> int:
         """How many of the hidden classes were found again."""
         return sum(hidden.is_found for hidden in self.hidden)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain dictionaries, lists, strings and numbers."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Audit":
-        hidden = tuple(HiddenClass(**one) for one in stored["hidden"])
-        low, high = stored["n_new_range"]
-        baselines = tuple(BaselineScore(**one) for one in stored.get("baselines", ()))  # none before they were kept
-        read = {"hidden": hidden, "n_new_range": (low, high), "notes": tuple(stored["notes"]), "baselines": baselines}
-        return cls(**stored | read)
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))

@@ -97,7 +97,7 @@ def columns_from_names(names: Sequence[str], feature_types: Sequence[str] | None
         if given.startswith("categorical:"):
             groups.setdefault(given.removeprefix("categorical:"), []).append(position)
         else:
-            found.append(Column(name, given, (position,)))
+            found.append(Column(name, given, (position,)))  # type: ignore[arg-type]
     for group, positions in groups.items():
         with_prefix = re.compile(rf"^{re.escape(group)}[=_](.+)", re.DOTALL)  # “island=Dream” or “island_Dream”
         categories = tuple(with_prefix.sub(r"\1", names[position], count=1) for position in positions)

@@ -2,10 +2,9 @@
 
 import math
 import re
-from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any
 
+from newfound._internal.records import Record
 from newfound._internal.words import percent
 from newfound.tables.dataset import MISSING_CATEGORY
 
@@ -49,8 +48,7 @@ def category_text(category: str) -> str:
 # ---- The description of one class, of plain values for JSON ----
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Record, frozen=True):
     """A column in which a class differs from the other rows, in the user's units and category names."""
 
     column: str  # of the source, never a one-hot column of X
@@ -61,8 +59,7 @@ class Difference:
     in_nearest: float | str | None = None  # and of the nearest known class
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Record, frozen=True):
     """A short rule from a small decision tree, and how well it fits."""
 
     text: str  # "bill_length_mm > 43.3 and island = Dream"
@@ -71,8 +68,7 @@ class Rule:
     fidelity: float  # balanced accuracy, on rows that the tree was not grown on
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(Record, frozen=True):
     """What a class is: one sentence, the differences and the rule behind it, and hints for a decision."""
 
     name: str  # of the class
@@ -85,15 +81,6 @@ class Description:
 
     def __str__(self) -> str:
         return "\n".join(lines(self))
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Description":
-        rule = stored["rule"] and Rule(**stored["rule"])
-        differences = tuple(Difference(**difference) for difference in stored["differences"])
-        return cls(**stored | {"rule": rule, "differences": differences, "hints": tuple(stored["hints"])})
 
 
 class Descriptions(tuple[Description, ...]):

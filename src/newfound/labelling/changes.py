@@ -1,10 +1,10 @@
 """What a second fit of the same rows changed: classes that appeared, vanished, split or merged, and rows that moved."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from newfound._internal.records import Count, Record
 from newfound._internal.words import and_list, count, if_few_labels, percent, short_list
 from newfound.fitted import Fitted
 from newfound.labels import contingency
@@ -13,38 +13,26 @@ MIN_PART = 0.2  # share of a class: a smaller part in another class is rows that
 N_MOVES_SHOWN = 3
 
 
-@dataclass(frozen=True)
-class HeldOut:
+class HeldOut(Record, frozen=True):
     """The accuracy of both fits on the same labels, which neither was trained on."""
 
-    n_labels: int
+    n_labels: Count
     before: float
     after: float
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Record, frozen=True):
     """From one fit of some rows to the next, by the names of classes; the largest changes first."""
 
-    appeared: list[tuple[str, int]]  # class, rows
-    vanished: list[tuple[str, int]]
+    appeared: list[tuple[str, Count]]  # class, rows
+    vanished: list[tuple[str, Count]]
     split: list[tuple[str, list[str]]]  # class before, classes after
     merged: list[tuple[list[str], str]]  # classes before, class after
     became_known: list[str]  # classes that have labels now
-    moved: list[tuple[str, str, int]]  # class before, class after, rows
-    n_moved: int  # rows that are in another class than before
-    n_rows: int
+    moved: list[tuple[str, str, Count]]  # class before, class after, rows
+    n_moved: Count  # rows that are in another class than before
+    n_rows: Count
     held_out: HeldOut | None = None  # None if no label was held out of both
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Changes":
-        tuples = {name: [tuple(entry) for entry in stored[name]] for name in ("appeared", "vanished", "moved")}
-        pairs = {name: [(a, b) for a, b in stored[name]] for name in ("split", "merged")}
-        held_out = stored["held_out"] and HeldOut(**stored["held_out"])
-        return cls(**stored | tuples | pairs | {"held_out": held_out})
 
 
 class RowClasses(NamedTuple):

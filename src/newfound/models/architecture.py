@@ -7,10 +7,13 @@ first needs them: predictions (`in_numpy`) read a model's arrays by name.
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from newfound._internal.records import Meta, Record
+from newfound._internal.words import shortened
+from newfound.config import ACTIVATIONS
 from newfound.preprocessing.columns import Blocks
 
 
@@ -61,19 +64,33 @@ LIKELIHOODS = {
 SIGMA_FLOOR = 0.1  # of a learned σ, relative to its unit (`models.likelihoods.LearnedGaussian`)
 
 
-class Architecture(NamedTuple):
+MAX_COMPONENTS = 100_000
+MAX_FEATURES = 100_000_000
+Width = Annotated[int, Meta(ge=1, le=100_000)]
+
+
+class Architecture(Record, frozen=True):
     """Everything that decides a model's shape. Hashable: fits of the same architecture share their compiled code."""
 
     model: str  # a name in `MODELS`
-    n_features: int  # d_x
-    n_components: int  # K
-    latent_dim: int  # d_z
-    hidden_layer_sizes: tuple[int, ...]
+    n_features: Annotated[int, Meta(ge=1, le=MAX_FEATURES)]  # d_x
+    n_components: Annotated[int, Meta(ge=1, le=MAX_COMPONENTS)]  # K
+    latent_dim: Annotated[int, Meta(ge=1, le=1_000)]  # d_z
+    hidden_layer_sizes: Annotated[tuple[Width, ...], Meta(min_length=1, max_length=100)]
     likelihood: str  # a name in `LIKELIHOODS`
     posterior: str = "structured"  # or "mean-field": z's posterior without y
     activation: str = "relu"  # see `config.Optimisation.activation`
     init_scale: float | None = None  # of N(0, scale²) kernels; None is Glorot's
     blocks: Blocks = ()  # which columns are of which feature type, for the likelihood "mixed"
+
+    def __post_init__(self) -> None:
+        lists: dict[str, tuple[str, ...]] = {"model": (*MODELS,), "likelihood": (*LIKELIHOODS,)}
+        lists |= {"posterior": ("structured", "mean-field"), "activation": ACTIVATIONS}
+        for name, known in lists.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be {' or '.join(known)}; got {shortened(getattr(self, name))}")
+        if any(not 0 <= column < self.n_features for _, columns in self.blocks for column in columns):
+            raise ValueError(f"blocks must hold columns below {self.n_features:,}")
 
 
 def log_prior(label_counts: np.ndarray, n_new: int, prior_known: float) -> np.ndarray:

@@ -4,19 +4,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 
 from newfound.evaluation import Evaluation
 from newfound.explain.audit_record import Audit
 from newfound.explain.wording import Description
 from newfound.runs.answer import Discovered
-from newfound.runs.derived import all_rows_of
 from newfound.runs.predict import evaluate_run, surest_disagreements
-from newfound.runs.records import ClassSummary, Columns
-from newfound.runs.run import Run
+from newfound.runs.records import Calibration, ClassSummary, Columns
+from newfound.runs.run import Run, SelectionInWords
 
 
-@dataclass(frozen=True)
-class ClassContent(ClassSummary):
+class ClassContent(ClassSummary, frozen=True, kw_only=True):
     """One class: the run's summary of it, and the rows that its card shows."""
 
     anchor: str  # of its card
@@ -67,21 +66,6 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """How often the probabilities of known classes were right, on the labels of validation rows."""
-
-    bin_probability: np.ndarray  # mean probability of the rows in each bin
-    bin_accuracy: np.ndarray
-    bin_rows: np.ndarray
-    expected_calibration_error: float
-    temperature: float  # fitted on the same labels
-
-    @property
-    def n_labels(self) -> int:
-        return int(self.bin_rows.sum())
-
-
-@dataclass(frozen=True)
 class ReportContent:
     """Everything one report shows."""
 
@@ -110,7 +94,7 @@ class ReportContent:
     command: str  # to repeat the run
     disagreements: list[Disagreement] = field(default_factory=list)  # the most probable label errors
     flags: tuple[str, ...] = ()  # what a person should check before trusting the answer
-    selection: dict[str, Any] | None = None  # whether labels look selected at random
+    selection: SelectionInWords | None = None  # whether labels look selected at random
     calibration: Calibration | None = None
     audit: Audit | None = None  # whether there are classes without labels
     evaluation: Evaluation | None = None  # if true classes are known
@@ -135,22 +119,15 @@ AS_STORED = ("source", "created", "regime", "termination_condition", "n_rows", "
 def content_of(run: Run) -> ReportContent:
     """Everything the report of a run shows."""
     table, stored, about, schema = run.predictions, run.examples, run.description, run.schema
-    shown, kept = stored["shown"], about["calibration"]
+    shown = stored["shown"]
     position = {int(row): i for i, row in enumerate(shown)}  # from the number of a row to its place in `Examples`
-    calibration = kept and Calibration(
-        bin_probability=np.array(kept["bin_probability"]),
-        bin_accuracy=np.array(kept["bin_accuracy"]),
-        bin_rows=np.array(kept["bin_rows"]),
-        expected_calibration_error=kept["expected_calibration_error"],
-        temperature=kept["temperature"],
-    )
     return ReportContent(
-        **{name: about[name] for name in (*AS_STORED, "log", "settings", "command")},
+        **{name: getattr(about, name) for name in (*AS_STORED, "log", "settings", "command")},
         run=run.name,
         discovered=run.discovered,
-        flags=tuple(about["flags"]),
-        selection=about.get("selection"),
-        model=about["model_title"],
+        flags=tuple(about.flags),
+        selection=about.selection,
+        model=about.model_title,
         kind=schema.kind,
         image_shape=schema.image_shape,
         feature_names=list(schema.feature_names),
@@ -168,8 +145,8 @@ def content_of(run: Run) -> ReportContent:
         map=_map(table, stored),
         disagreements=_disagreements(table, position),
         history=run.history,
-        versions=about["versions"] | {"newfound": about["newfound"]},
-        calibration=calibration,
+        versions=about.versions | {"newfound": about.newfound},
+        calibration=about.calibration,
         audit=run.audit,
         evaluation=evaluate_run(run),
     )
@@ -178,14 +155,14 @@ def content_of(run: Run) -> ReportContent:
 def _classes(run: Run, table: Columns, stored: Columns, position: dict[int, int]) -> list[ClassContent]:
     descriptions = {description.name: description for description in run.descriptions}
     unsure = table["discovered_class"][~table["is_sure"].astype(bool)]
-    all_rows = all_rows_of(run.description)
+    all_rows = run.description.all_rows
 
     def positions(rows: np.ndarray) -> np.ndarray:
         return np.array([position[int(row)] for row in rows if row >= 0], dtype=int)
 
     return [
         ClassContent(
-            **vars(summary),
+            **asdict(summary),
             anchor=f"class-{i}",
             n_unsure=all_rows.n_unsure(summary.components) if all_rows else int((unsure == summary.name).sum()),
             most_confident=positions(stored["prototypes"][i]),

@@ -1,14 +1,16 @@
 """The answer of a run in words: how many classes, how they were found, and how far to trust that."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from newfound._internal.records import Count, Record, Share
 from newfound._internal.words import and_list, count, if_few_labels, percent
+from newfound.classes import Classes
+from newfound.discovery.selection import Selection
 from newfound.explain.audit_record import Audit
-from newfound.runs.records import ClassSummary, Columns
+from newfound.runs.records import ClassSummary, Columns, MissingLabels
 
 # ---- What a run says of the classes that were discovered: how many, how they were found, how sure it is of them ----
 
@@ -20,29 +22,20 @@ FOUND_BY = {
 }
 
 
-@dataclass(frozen=True)
-class Discovered:
+class Discovered(Record, frozen=True):
     """The answer, and what it rests on, in a few words and numbers."""
 
-    n_new: int
-    n_new_range: tuple[int, int]  # the least and the most there could be
+    n_new: Count
+    n_new_range: tuple[Count, Count]  # the least and the most there could be
     is_given: bool  # whether the number was asked for
     has_labels: bool
-    method: str | None  # "mixture" or "graph"; None where nothing was discovered
-    n_rows: int
-    n_unsure: int  # rows whose class is not more probable than all others together
+    method: Literal["mixture", "graph"] | None  # None where nothing was discovered
+    n_rows: Count
+    n_unsure: Count  # rows whose class is not more probable than all others together
     closest: list[str]  # the two new classes that would be one if there were one class fewer
     divisible: str | None  # the new class that would be two if there were one more
-    agreement: float  # share of rows that are predicted as what was discovered for them
-    moves: list[tuple[str, str, int]]  # discovered as, predicted as, rows; most rows first
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Discovered":
-        low, high = stored["n_new_range"]
-        return cls(**stored | {"n_new_range": (low, high), "moves": [tuple(move) for move in stored["moves"]]})
+    agreement: Share  # share of rows that are predicted as what was discovered for them
+    moves: list[tuple[str, str, Count]]  # discovered as, predicted as, rows; most rows first
 
 
 def summarise_discovery(model: Any, table: Columns) -> Discovered:
@@ -101,24 +94,24 @@ def about_classes(found: Discovered) -> list[str]:
     return [*_tree(found), *_agreement(found)]
 
 
-def evidence_sentence(evidence: dict[str, float] | None) -> str:
+def evidence_sentence(evidence: MissingLabels | None) -> str:
     """\"It would hold about 14 labels if it were known, and holds none (the chance of so few: 2e-06).\"."""
     if evidence is None:
         return ""
-    n_close = round(evidence["labels_held"])  # labelled rows of known classes that could as well be of this one
+    n_close = round(evidence.labels_held)  # labelled rows of known classes that could as well be of this one
     close = f", though {count(n_close, 'labelled row is', 'labelled rows are')} close by" if n_close else ""
     would = f"It would hold {labels_expected(evidence)} if it were known, and holds none{close}"
     return f"{would} (the chance of so few: {chance(evidence)})."
 
 
-def labels_expected(evidence: dict[str, float]) -> str:
-    expected = evidence["labels_expected"]
+def labels_expected(evidence: MissingLabels) -> str:
+    expected = evidence.labels_expected
     return "less than one label" if expected < 0.95 else f"about {count(round(expected), 'label')}"
 
 
-def chance(evidence: dict[str, float]) -> str:
+def chance(evidence: MissingLabels) -> str:
     """\"2e-06\", \"0.2\"; below a millionth of a millionth nobody needs the number."""
-    return f"{evidence['p_value']:.1g}" if evidence["p_value"] >= 1e-12 else "<1e-12"
+    return f"{evidence.p_value:.1g}" if evidence.p_value >= 1e-12 else "<1e-12"
 
 
 def how_found(found: Discovered) -> list[str]:
@@ -188,7 +181,7 @@ def answer(
     found: Discovered,
     classes: Sequence[ClassSummary],
     audit: Audit | None,
-    selection: Mapping[str, Any] | None = None,
+    selection: Selection | None = None,
 ) -> RunAnswer:
     """From what a run holds: the classes it found, and what became of known ones that were hidden."""
     return RunAnswer(_found(found, classes), *_trust(found, audit, selection))
@@ -196,14 +189,14 @@ def answer(
 
 def _found(found: Discovered, classes: Sequence[ClassSummary]) -> str:
     new = [c for c in classes if c.is_new and c.n_discovered]
-    number = headline(replace(found, n_new=len(new), is_given=False))
+    number = headline(found.replace(n_new=len(new), is_given=False))
     of_rows = f" of {count(sum(c.n_discovered for c in new), 'row')}" if new else ""
     n_known = sum(not c.is_new for c in classes)
     known = f"{count(n_known, 'known class', 'known classes')}, " if n_known else ""
     return f"{known}{number[0].lower()}{number[1:]}{of_rows}{', as asked for' * found.is_given}"
 
 
-def _trust(found: Discovered, audit: Audit | None, selection: Mapping[str, Any] | None) -> tuple[str, Grade]:
+def _trust(found: Discovered, audit: Audit | None, selection: Selection | None) -> tuple[str, Grade]:
     if not found.has_labels:
         return "no row has a label", "unknown"
     if audit is None or not audit.hidden:
@@ -228,16 +221,64 @@ def _found_again(audit: Audit, share: float) -> str:
     return f"hiding {each}, {percent(share)} of it was found again{few}"
 
 
-def _doubts(found: Discovered, audit: Audit, selection: Mapping[str, Any] | None) -> list[str]:
+def _doubts(found: Discovered, audit: Audit, selection: Selection | None) -> list[str]:
     doubts = []
     if audit.control == "yes":
         doubts.append("so are classes with labels handed out at random")
     if found.n_new and audit.verdict != "yes":
         doubts.append("the labels that are missing may be missing by chance")
-    if selection is not None and selection["grade"] in DOUBTED_LABELS:
+    if selection is not None and selection.grade in DOUBTED_LABELS:
         doubts.append("labels do not look picked at random")
     return doubts
 
 
 def _n_labels(audit: Audit) -> int:
     return sum(hidden.n_labels for hidden in audit.hidden)
+
+
+# ---- The numbers of all rows, where the model was fitted on a sample of a source too large to be held ----
+# Every number of rows that a run shows is of all of them: from these counts by component, so that what a person decides
+# about classes does not need the source again.
+
+
+class AllRows(Record, frozen=True):
+    """How many rows of the source belong to each component."""
+
+    n_sampled: Count  # rows that the model was fitted on
+    labels: list[str]  # the classes in the source; the last is "", of rows without a label
+    rows: list[list[Count]]  # (components, labels)
+    unsure: list[Count]  # (components,): rows whose class is not more probable than all others together
+
+    @property
+    def n_rows(self) -> int:
+        return int(np.sum(self.rows))
+
+    @property
+    def n_labelled(self) -> int:
+        return int(np.array(self.rows)[:, :-1].sum())
+
+    def n_disagreements(self, classes: Classes) -> int:
+        """Labelled rows that are of another class."""
+        called = classes.called_now(np.array(self.labels))
+        names = np.append(classes.names.astype(str), "")[classes.component_class]  # NO_CLASS is the last
+        differ = (names[:, None] != called) & (called != "")
+        return int((np.array(self.rows) * differ).sum())
+
+    def in_summary(self, summary: ClassSummary, classes: Classes) -> ClassSummary:
+        """With all rows counted, not those of the sample."""
+        of_class = np.array(self.rows)[summary.components]
+        called = classes.called_now(np.array(self.labels))
+        n_observed = int(np.array(self.rows)[:, called == summary.name].sum())
+        n = int(of_class.sum())
+        return summary.replace(n_rows=n, n_discovered=n, n_observed=n_observed)
+
+    def in_discovered(self, found: Discovered) -> Discovered:
+        return found.replace(n_rows=self.n_rows, n_unsure=sum(self.unsure))
+
+    def in_audit(self, audit: Audit, classes: Classes) -> Audit:
+        n_new = int(np.array(self.rows)[classes.is_of_new_class].sum()) if audit.n_rows_new else 0
+        note = f"Classes were looked for in a sample of {self.n_sampled:,} of the {self.n_rows:,} rows."
+        return audit.replace(n_rows=self.n_rows, n_labels=self.n_labelled, n_rows_new=n_new, notes=(*audit.notes, note))
+
+    def n_unsure(self, components: Sequence[int]) -> int:
+        return sum(self.unsure[k] for k in components)

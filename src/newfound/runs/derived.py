@@ -1,40 +1,35 @@
 """The files of a run that follow every act: written with the run, and again when its classes change."""
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
+from msgspec.structs import asdict
 
 from newfound import __version__
 from newfound._internal.files import held_back
-from newfound._internal.records import checked
+from newfound._internal.records import encoded
 from newfound.acts import ACTS
 from newfound.config import OneOf, check_parameters
-from newfound.explain.audit_record import Audit
 from newfound.labels import Labels
 from newfound.models.in_numpy import normalised
 from newfound.preprocessing.checks import outlier_message
-from newfound.runs.all_rows import AllRows
-from newfound.runs.answer import discovered_columns, summarise_discovery
+from newfound.runs.answer import AllRows, discovered_columns, summarise_discovery
 from newfound.runs.making import made_whole
 from newfound.runs.manifest import alone, put_files
 from newfound.runs.map import LATENT_MAP, choose_examples, latent_map
 from newfound.runs.predict import answer_table, disagreements, labelled_file, validation_calibration
 from newfound.runs.records import (
     SILENT,
-    ClassSummary,
     Columns,
     Listener,
     LoggedAct,
+    Masking,
     StoredRows,
     acts_file,
     csv_bytes,
-    describe_rows,
-    descriptions_json,
     done,
     parquet_bytes,
     row_files,
@@ -42,100 +37,73 @@ from newfound.runs.records import (
     summarise_classes,
     taken_back,
     tensor_bytes,
-    to_json,
     versions,
 )
-from newfound.runs.run import AUDIT, DESCRIPTION, DESCRIPTIONS, FORMAT, MODEL, Run, being_made, open_run
-from newfound.tables.dataset import Dataset, Schema
+from newfound.runs.run import (
+    DESCRIPTION,
+    DESCRIPTIONS,
+    FORMAT,
+    MODEL,
+    Run,
+    RunFile,
+    SelectionInWords,
+    being_made,
+    open_run,
+)
+from newfound.tables.dataset import Dataset
 
-# ---- What a run says, from its model as it stands now and its stored rows: the files that follow every act ----
+# ---- What a run shows of its model as it stands now and of its stored rows: the files that follow every act ----
 # The files are made in memory and then put in place together (`manifest.put_files`): a reader never meets half of one,
 # and what was cut short is finished by whoever opens the run next. Where the log of acts was moved away, the others
-# follow (`is_behind`).
+# follow (`caught_up`).
 
 
 def rewrite(run: Run, acts: list[LoggedAct], finish: Callable[[Run], object]) -> Run:
     """The log of acts, and every file that depends on them; `finish` adds what is made of these, such as a report."""
     fixed = {name: array for name, array in run.examples.items() if name in LATENT_MAP}
-    files = derived_files(run.model_after(acts), run.rows, fixed, run.description | {"n_acts": len(acts)})
-    put_files(run.folder, acts_file(acts) | files)
+    about = asdict(run.description) | {"n_acts": len(acts)}
+    put_files(run.folder, acts_file(acts) | derived_files(run.model_after(acts), run.rows, fixed, about))
     again = open_run(run.folder)
     finish(again)
     return again
 
 
-def is_behind(run: Run) -> bool:
-    """Whether the files are those of other acts than are in the log."""
-    return run.description["n_acts"] != len(run.acts)
+def derived_files(model: Any, rows: StoredRows, fixed: Columns, about: dict[str, Any]) -> dict[str, bytes]:
+    """The files by name, `run.json` last; what else follows from the classes is one more line here.
 
+    `fixed` are the examples that no act changes, `about` the fields of `run.json` that no act changes.
+    """
+    from newfound.discovery.selection import describe
+    from newfound.explain.describe import describe_classes, sample_of, tree_hints
 
-def write_derived(folder: Path, model: Any, rows: StoredRows, fixed: Columns, description: dict[str, Any]) -> None:
-    """`fixed` are parts of the examples that no act changes, `description` what `run.json` holds beside the answer."""
-    put_files(folder, derived_files(model, rows, fixed, description))
-
-
-def derived_files(model: Any, rows: StoredRows, fixed: Columns, description: dict[str, Any]) -> dict[str, bytes]:
-    """The files by name, `run.json` last. Whatever else follows from the classes is one more line here."""
-    table = table_of_rows(model, rows)
+    classes, selection = model.fitted_.classes, model.selection_
+    table = answer_table(classes, normalised(rows.q), rows.row_ids, rows.observed, rows.truth)
+    table |= discovered_columns(model)
     differ = disagreements(table)
-    all_rows = all_rows_of(description)
-    classes = to_json(class_summaries(model, table, all_rows))
-    described = describe_rows(model, rows.X, Schema.from_json(description["schema"]).columns, table)
-    about = description | describe_answer(model, table, all_rows)
+    summaries = summarise_classes(classes, table, model.evidence_)
+    found, n_disagreements = summarise_discovery(model, table), int(differ.sum())
+    all_rows: AllRows | None = about["all_rows"]
+    if all_rows is not None:
+        summaries = [all_rows.in_summary(one, classes) for one in summaries]
+        found, n_disagreements = all_rows.in_discovered(found), all_rows.n_disagreements(classes)
+    in_words = selection and SelectionInWords(**asdict(selection), sentence=describe(selection, model.classes_))
+    answer = {"n_new": model.n_new_, "n_new_range": model.n_new_range_, "selection": in_words, "discovery": found}
+    answer |= {"n_disagreements": n_disagreements, "calibration": validation_calibration(model, table)}
+
+    columns = about["schema"].columns
+    sample = sample_of(model, rows.X, columns, table["discovered_class"])
+    hints = tree_hints(model.tree_, classes, model.n_new_range_)
+    described = describe_classes(sample, columns, table["discovered_class"][sample.rows], classes, hints)
     return {
         "predictions.parquet": parquet_bytes(table),
         "predictions.csv": csv_bytes(table),
-        **labelled_file(rows.own, table, model.fitted_.classes),
+        **labelled_file(rows.own, table, classes),
         "disagreements.csv": csv_bytes({name: column[differ] for name, column in table.items()}),
-        "classes.json": classes.encode(),
-        DESCRIPTIONS: descriptions_json(described).encode(),
+        "classes.json": encoded(summaries),
+        DESCRIPTIONS: encoded(described),
         "examples.safetensors": tensor_bytes(choose_examples(model, rows.X, table) | fixed),
-        DESCRIPTION: json.dumps(about, indent=1, default=_plain).encode(),
+        DESCRIPTION: encoded(RunFile(**about | answer)),
     }
-
-
-def table_of_rows(model: Any, rows: StoredRows) -> Columns:
-    """What is said of every row that was fitted on."""
-    answers = answer_table(model.fitted_.classes, normalised(rows.q), rows.row_ids, rows.observed, rows.truth)
-    return answers | discovered_columns(model)
-
-
-def all_rows_of(description: dict[str, Any]) -> AllRows | None:
-    """The counts over all rows, where a run holds a sample of them."""
-    stored = description.get("all_rows")
-    return None if stored is None else AllRows.from_json(checked(stored, AllRows, "counts of all rows"))
-
-
-def class_summaries(model: Any, table: Columns, all_rows: AllRows | None) -> list[ClassSummary]:
-    classes = model.fitted_.classes
-    summaries = summarise_classes(classes, table, model.evidence_)
-    return summaries if all_rows is None else [all_rows.in_summary(one, classes) for one in summaries]
-
-
-def describe_answer(model: Any, table: Columns, all_rows: AllRows | None = None) -> dict[str, Any]:
-    """The part of `run.json` that depends on what the classes are now."""
-    found, n_disagreements = summarise_discovery(model, table), int(disagreements(table).sum())
-    if all_rows is not None:
-        found, n_disagreements = all_rows.in_discovered(found), all_rows.n_disagreements(model.fitted_.classes)
-    return {
-        "n_new": model.n_new_,
-        "n_new_range": model.n_new_range_,
-        "selection": _about_selection(model),
-        "discovery": found.to_json(),
-        "n_disagreements": n_disagreements,
-        "calibration": validation_calibration(model, table),
-    }
-
-
-def _about_selection(model: Any) -> dict[str, Any] | None:
-    from newfound.discovery.selection import describe
-
-    selection = model.selection_
-    return None if selection is None else selection._asdict() | {"sentence": describe(selection, model.classes_)}
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 # ---- From a fitted model and its rows to a run folder ----
@@ -147,7 +115,7 @@ class Origin:
 
     source: str  # the file or data set, as the user named it
     command: str = ""  # to repeat the run
-    masking: dict[str, Any] | None = None  # which labels were hidden on purpose
+    masking: Masking | None = None  # which labels were hidden on purpose
     uses_groups: bool = False  # whether whole groups of rows were held out
 
 
@@ -194,21 +162,19 @@ def fill_run(
     listener.stage("laying out the latent map")
     positions = latent_map(model, dataset.X)
     listener.stage("describing the classes")
-    about = _describe(model, dataset, rows) | asdict(origin)
+    about = _about(model, dataset, rows) | vars(origin) | {"all_rows": all_rows}
     if all_rows is not None:
-        about |= {"n_rows": all_rows.n_rows, "n_labelled": all_rows.n_labelled, "all_rows": all_rows.to_json()}
-    write_derived(folder, model, rows, positions, about)
+        about |= {"n_rows": all_rows.n_rows, "n_labelled": all_rows.n_labelled}
+    put_files(folder, derived_files(model, rows, positions, about))
     return being_made(folder)
 
 
-def write_audit(folder: Path, audit: Audit) -> None:
-    put_files(folder, {AUDIT: json.dumps(audit.to_json(), indent=1).encode()})
-
-
-def _describe(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:
-    """The part of `run.json` that no act changes."""
+def _about(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:
+    """The fields of `run.json` that no act changes."""
     from newfound.models.architecture import MODELS
 
+    names, log = dataset.feature_names, dataset.log
+    clipped = outlier_message(dataset.X, model.fitted_.preprocessing, lambda column: repr(names[column]))
     return {
         "format": FORMAT,
         "newfound": __version__,
@@ -224,17 +190,10 @@ def _describe(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:
         "n_rows": len(dataset),
         "n_labelled": int((rows.observed != "").sum()),
         "fingerprint": dataset.fingerprint(),
-        "schema": dataset.schema.to_json(),
-        "log": _log(model, dataset),
+        "schema": dataset.schema,
+        "log": [*log, clipped] if clipped and clipped not in log else log,
         "flags": dataset.flags,
     }
-
-
-def _log(model: Any, dataset: Dataset) -> list[str]:
-    """How the source was read, and which outliers were clipped."""
-    names = dataset.feature_names
-    clipped = outlier_message(dataset.X, model.fitted_.preprocessing, lambda column: repr(names[column]))
-    return [*dataset.log, clipped] if clipped and clipped not in dataset.log else dataset.log
 
 
 # ---- Acts on a run: decided by a person, kept in its log, and followed by all that the run says ----
@@ -264,7 +223,7 @@ def undo(run: Run, finish: Callable[[Run], object] = leave_as_is) -> Acted:
 
 def caught_up(run: Run) -> Run:
     """The run, its files written again if its log of acts was moved away."""
-    if not is_behind(run):
+    if run.description.n_acts == len(run.acts):
         return run
     with alone(run.folder):
         return rewrite(run, run.acts, leave_as_is)

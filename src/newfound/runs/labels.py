@@ -2,7 +2,6 @@
 
 import base64
 import csv
-import json
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
+from msgspec import Struct
 
 from newfound._internal.files import make_folders, replace_file
+from newfound._internal.records import encoded, read_json
 from newfound._internal.words import DataError, count, quoted_list
 from newfound.labelling.suggest import Suggestions
 from newfound.labels import means_unlabelled
@@ -69,32 +70,60 @@ def as_data_uri(pixels: np.ndarray, shape: tuple[int, ...]) -> str:
 
 def read_export(path: Path) -> Iterator[tuple[str, str]]:
     """Row ids and labels from an export as JSON or JSON-MIN; "" where a row was skipped."""
-    try:
-        tasks = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path.name!r} cannot be read as JSON ({error}). Export from Label Studio again.") from None
-    if not isinstance(tasks, list) or not all(isinstance(each, dict) for each in tasks):
-        raise DataError(f"{path.name!r} must be a list of tasks. Export from Label Studio as JSON or JSON-MIN.")
-    for each in tasks:
-        data = each.get("data", each)
-        if ID not in data:
+    remedy = "Export from Label Studio again, as JSON or JSON-MIN."
+    for task in read_json(path, list[ExportedTask], remedy):
+        row_id = (task.data or {ID: task.newfound_row_id}).get(ID)
+        if row_id is None:
             raise DataError(f"A task in {path.name!r} has no {ID!r}. Export tasks that `newfound suggest` made.")
-        labels = list(_labels(each)) or [""]
-        yield from ((str(data[ID]), label) for label in labels)
+        given = [one.label for one in task.annotations or () if not one.was_cancelled]
+        if task.annotations is None:
+            given = [_first(task.new_name) or _first(task.label)]
+        yield from ((str(row_id), label) for label in given or [""])
 
 
-def _labels(exported: dict[str, Any]) -> Iterator[str]:
-    """Of each annotation that was not cancelled; a written name counts more than a choice."""
-    if "annotations" not in exported:  # JSON-MIN
-        yield str(exported.get(NEW_NAME) or exported.get(CHOICE) or "")
-        return
-    for annotation in exported["annotations"]:
-        if annotation.get("was_cancelled"):
-            continue
-        values = {result.get("from_name"): result.get("value", {}) for result in annotation.get("result", [])}
-        written = values.get(NEW_NAME, {}).get("text") or []
-        chosen = values.get(CHOICE, {}).get("choices") or []
-        yield str(([written] if isinstance(written, str) else written + chosen or [""])[0])
+Words = str | list[str] | None  # a list where a person could choose or write several
+
+
+def _first(words: Words) -> str:
+    return words if isinstance(words, str) else (words or [""])[0]
+
+
+class ExportedValue(Struct, frozen=True):
+    """What was chosen or written."""
+
+    text: Words = None
+    choices: Words = None
+
+
+class ExportedResult(Struct):
+    """The answer in one field of the interface."""
+
+    from_name: str = ""
+    value: ExportedValue = ExportedValue()
+
+
+class Annotation(Struct):
+    """What one person said of a row."""
+
+    result: list[ExportedResult] = []
+    was_cancelled: bool = False
+
+    @property
+    def label(self) -> str:
+        """A written name counts more than a choice."""
+        values = {result.from_name: result.value for result in self.result}
+        none = ExportedValue()
+        return _first(values.get(NEW_NAME, none).text) or _first(values.get(CHOICE, none).choices)
+
+
+class ExportedTask(Struct):
+    """A row, as Label Studio exports it; in JSON-MIN all is in the task itself."""
+
+    data: dict[str, Any] | None = None
+    annotations: list[Annotation] | None = None
+    newfound_row_id: Any = None
+    label: Words = None
+    new_name: Words = None
 
 
 # ---- Rows to label, as files: a table with the user's own columns, and tasks for Label Studio ----
@@ -113,7 +142,7 @@ def suggest_for(run: Run, n: int, labelled_since: dict[int, str]) -> Suggestions
 
 def source_columns(run: Run, rows: np.ndarray) -> tuple[Columns, str | None]:
     """The user's own columns of some rows, as text, from the run itself; none, and why, where it does not hold them."""
-    source = Path(run.description["source"]).expanduser()
+    source = Path(run.description.source).expanduser()
     if run.schema.kind != "table" or not is_table(source):
         return {}, None
     own = run.rows.own
@@ -178,7 +207,7 @@ def write_tasks(path: Path, run: Run, suggestions: Suggestions, own: Columns) ->
         for i, s in enumerate(suggestions)
     ]
     make_folders(path.absolute().parent)
-    replace_file(path, json.dumps(tasks, ensure_ascii=False, indent=1).encode())
+    replace_file(path, encoded(tasks))
     names = [summary.name for summary in run.classes]
     replace_file(path.with_suffix(".xml"), interface(names, is_image=shape is not None).encode())
     return path.with_suffix(".xml")

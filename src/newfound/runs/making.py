@@ -1,15 +1,15 @@
 """How a run comes to its place: made beside it, whole, then moved there; and how a stopped fit goes on."""
 
 import errno
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from newfound._internal.files import disk, held, holder_of, make_folders, replace_file, sync_folder
+from newfound._internal.records import encoded, read_json
 from newfound._internal.words import DataError, quoted_list
 from newfound.runs.leftovers import (
     CHECKPOINT,
@@ -33,16 +33,17 @@ from newfound.runs.run import DESCRIPTION
 # ---- How a fit that was stopped goes on: the options it was called with lie beside its checkpoints ----
 
 OPTIONS = "fit.json"
+Kind = TypeVar("Kind")
 
 
 def write_options(building: Path, options: dict[str, Any] | None) -> None:
     """Nothing for a fit that was not called by its options, which only its own program can repeat."""
     if options is not None:
         make_folders(building / CHECKPOINT)
-        replace_file(building / CHECKPOINT / OPTIONS, json.dumps(options, indent=1).encode())
+        replace_file(building / CHECKPOINT / OPTIONS, encoded(options))
 
 
-def read_options(out: Path) -> tuple[Path, dict[str, Any]]:
+def read_options(out: Path, kind: type[Kind]) -> tuple[Path, Kind]:
     """The unfinished folder of the run that is to go on, and the options it was begun with."""
     out = Path(os.path.realpath(out))
     if (holder := holder_of(lock_of(out))) is not None:
@@ -51,10 +52,9 @@ def read_options(out: Path) -> tuple[Path, dict[str, Any]]:
     if not found:
         raise DataError(f"There is no checkpoint to go on from. {_why(out)}")
     path = found[-1] / CHECKPOINT / OPTIONS
-    try:
-        return found[-1], dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{str(path)!r} is damaged ({error}). Fit again without --resume.") from None
+    if not path.is_file():
+        raise DataError(f"{str(path)!r} is missing. Fit again without --resume.")
+    return found[-1], read_json(path, kind, "Fit again without --resume.")
 
 
 def _why(out: Path) -> str:

@@ -7,83 +7,56 @@ Only what is on the list, and is still as it was written, is ever written over o
 move, and the manifest holds the new checksums. Whoever opens a run in which this was cut short finishes it.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from newfound._internal.files import TEMPORARY, Sum, disk, held, held_back, replace_file, staged, sweep, sync_folder
+from newfound._internal.records import Meta, Record, encoded, read_json
 from newfound._internal.words import DataError, quoted_list
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"  # of whoever changes a run
 PATIENCE = 60  # seconds to wait for another command
-MOST_BYTES = 16 * 2**20  # of a manifest
 FOR_PEOPLE = (  # never read
     *("labelled.csv", "labelled.parquet", "predictions.csv", "disagreements.csv", "report.html", "all_rows.parquet"),
 )
 MAY_BE_MISSING = ("acts.jsonl",)  # who moves it away goes back to the classes as fitted
 
 
-@dataclass(frozen=True)
-class Manifest:
+# At most one folder deep: a manifest cannot point outside its own folder.
+PART = r"(?!\.{1,2}(/|$))[^/\\\x00]+"
+Name = Annotated[str, Meta(pattern=f"^{PART}(/{PART})?$")]
+Waiting = Annotated[str, Meta(pattern=f"^{TEMPORARY.pattern}$")]
+
+
+class Manifest(Record, frozen=True):
     """What newfound wrote into a folder."""
 
-    files: dict[str, Sum] = field(default_factory=dict)
-    moving: dict[str, tuple[Sum, str]] = field(default_factory=dict)  # about to take a place, and where it waits
+    files: dict[Name, Sum] = {}
+    moving: dict[Name, tuple[Sum, Waiting]] = {}  # about to take a place, and the temporary name until then
 
     def knows(self, name: str, content: Sum) -> bool:
         """Whether this is what was written under the name, or what is about to be."""
         return content in (self.files.get(name), self.moving.get(name, (None,))[0])
 
-    def to_bytes(self) -> bytes:
-        moving = {name: [*content, waits] for name, (content, waits) in self.moving.items()}
-        return json.dumps({"files": self.files, "moving": moving}, indent=1).encode()
-
 
 def read_manifest(folder: Path) -> Manifest | None:
     """None where there is none."""
-    path = folder / MANIFEST
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ValueError("it is too long")
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        files = {_name(name): _sum(of) for name, of in stored["files"].items()}
-        moving = {_name(name): (_sum(of), _waiting(of[2])) for name, of in stored["moving"].items()}
-        return Manifest(files, moving)
+        return read_json(folder / MANIFEST, Manifest, "Copy the whole run again, or fit again.")
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise DataError(f"{str(path)!r} is damaged ({error}). Copy the whole run again, or fit again.") from None
-
-
-def _sum(stored: Any) -> Sum:
-    return Sum(int(stored[0]), str(stored[1]))
-
-
-def _name(name: str) -> str:
-    """A manifest cannot point outside its folder."""
-    parts = name.split("/")
-    if len(parts) > 2 or any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
-        raise ValueError(f"{name!r} is no file of a run")
-    return name
-
-
-def _waiting(name: str) -> str:
-    if not TEMPORARY.fullmatch(name):
-        raise ValueError(f"{name!r} is no temporary name")
-    return name
 
 
 def seal(folder: Path, but: str = "") -> Manifest:
     """Write the list of all files in a folder: at the end of making it, when all are newfound's; `but` one folder's."""
     names = sorted(set(names_in(folder)) - {MANIFEST, LOCK})
     names = [name for name in names if not but or not name.startswith(f"{but}/")]
-    manifest = Manifest({name: _sum_of(folder / name) for name in names})
-    replace_file(folder / MANIFEST, manifest.to_bytes())
+    manifest = Manifest({name: Sum.of_file(folder / name) for name in names})
+    replace_file(folder / MANIFEST, encoded(manifest))
     return manifest
 
 
@@ -106,11 +79,7 @@ def _is_own(folder: Path, name: str, manifest: Manifest) -> bool:
         return False
     if name in (MANIFEST, LOCK) or TEMPORARY.fullmatch(path.name):
         return True
-    return (name in manifest.files or name in manifest.moving) and manifest.knows(name, _sum_of(path))
-
-
-def _sum_of(path: Path) -> Sum:
-    return Sum.of_file(path)
+    return (name in manifest.files or name in manifest.moving) and manifest.knows(name, Sum.of_file(path))
 
 
 def read_checked(folder: Path, name: str) -> bytes:
@@ -187,7 +156,7 @@ def _stage(folder: Path, manifest: Manifest, files: dict[str, bytes]) -> None:
         for name, content in files.items():
             waiting[name] = staged(folder, content)
         moving = {name: (Sum.of(content), waiting[name].name) for name, content in files.items()}
-        replace_file(folder / MANIFEST, replace(manifest, moving=moving).to_bytes())
+        replace_file(folder / MANIFEST, encoded(manifest.replace(moving=moving)))
     except BaseException:
         for path in waiting.values():
             with suppress(OSError):
@@ -220,7 +189,7 @@ def finish_moving(folder: Path) -> None:
             raise DataError(damaged(folder, name, "a change of the run was cut short, and its new content is gone"))
         files[name] = content
     sync_folder(folder)
-    replace_file(folder / MANIFEST, Manifest(files).to_bytes())
+    replace_file(folder / MANIFEST, encoded(Manifest(files)))
 
 
 @contextmanager

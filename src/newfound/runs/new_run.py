@@ -1,6 +1,5 @@
 """From a data set to a run, in one call; and the same rows fitted again with the labels given since."""
 
-import json
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ import numpy as np
 
 from newfound._internal.files import HeldBack, Terminated, held_back
 from newfound._internal.progress import step_bar
+from newfound._internal.records import encoded
 from newfound._internal.threads import ahead
 from newfound._internal.words import DataError
 from newfound.config import Config
@@ -23,14 +23,15 @@ from newfound.explain.audit import Given, audit_rows
 from newfound.explain.audit_record import Audit
 from newfound.labels import UNLABELLED, Labels
 from newfound.preprocessing.columns import Moments, SumOverRows
-from newfound.runs.all_rows import AllRows, answer_all
-from newfound.runs.derived import Origin, fill_run, leave_as_is, write_audit
+from newfound.runs.all_rows import answer_all
+from newfound.runs.answer import AllRows
+from newfound.runs.derived import Origin, fill_run, leave_as_is
 from newfound.runs.labels import current_labels, labels_since
 from newfound.runs.leftovers import CHECKPOINT, is_resumable, remove_unfinished, told_path
 from newfound.runs.making import made_whole, write_options
 from newfound.runs.manifest import put_files
 from newfound.runs.records import SILENT, Listener
-from newfound.runs.run import CHANGES, Run
+from newfound.runs.run import AUDIT, CHANGES, ChangesFile, CorrectedLabel, GivenLabel, Run
 from newfound.tables.dataset import Dataset
 from newfound.training.checkpoints import SECONDS, Checkpoints, latest
 
@@ -215,7 +216,8 @@ def _audit(
         listener.note("The audit was interrupted and is left out; the fit is kept.")
         signals.waiting += [SIGTERM] * isinstance(stop, Terminated)
         return
-    write_audit(folder, audit if all_rows is None else all_rows.in_audit(audit, estimator.fitted_.classes))
+    audit = audit if all_rows is None else all_rows.in_audit(audit, estimator.fitted_.classes)
+    put_files(folder, {AUDIT: encoded(audit)})
 
 
 def audit_of(estimator: Any, dataset: Dataset, labels: Labels) -> Audit:
@@ -251,7 +253,7 @@ def refit_run(
     labels = current_labels(run)
     dataset, observed = as_dataset(run, labels)
     about = run.description
-    origin = Origin(about["source"], command, about["masking"], about["uses_groups"])
+    origin = Origin(about.source, command, about.masking, about.uses_groups)
 
     def fit(seen: Labels, building: Path) -> Any:
         return run.model.refit(dataset.X, seen)
@@ -279,8 +281,8 @@ def as_dataset(run: Run, labels: np.ndarray) -> tuple[Dataset, Labels | None]:
         kind=schema.kind,
         image_shape=schema.image_shape,
         columns=list(schema.columns),
-        log=run.description["log"],
-        flags=run.description["flags"],
+        log=run.description.log,
+        flags=run.description.flags,
         groups=rows.groups,
         label_column=schema.label_column,
         id_column=schema.id_column,
@@ -294,10 +296,10 @@ def write_changes(folder: Path, run: Run, estimator: Any) -> None:
     """What is different from the run before, and the labels that were given and corrected since."""
     since, rows = labels_since(run), run.rows
     about = [(str(rows.row_ids[row]), str(rows.observed[row]), label) for row, label in sorted(since.items())]
-    stored = {
-        "refit_of": told_path(run.folder),
-        "changes": estimator.changes_.to_json(),
-        "given": [{"row_id": i, "label": now} for i, was, now in about if was == ""],
-        "corrections": [{"row_id": i, "was": was, "label": now} for i, was, now in about if was != ""],
-    }
-    put_files(folder, {CHANGES: json.dumps(stored, indent=1, ensure_ascii=False).encode()})
+    stored = ChangesFile(
+        refit_of=told_path(run.folder),
+        changes=estimator.changes_,
+        given=[GivenLabel(row_id, now) for row_id, was, now in about if was == ""],
+        corrections=[CorrectedLabel(row_id, was, now) for row_id, was, now in about if was != ""],
+    )
+    put_files(folder, {CHANGES: encoded(stored)})

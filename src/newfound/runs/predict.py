@@ -28,7 +28,7 @@ from newfound.preprocessing.checks import RangeCheck
 from newfound.preprocessing.columns import Preprocessing
 from newfound.runs.leftovers import check_file_out
 from newfound.runs.manifest import MANIFEST
-from newfound.runs.records import Columns, csv_bytes, ignore, parquet_writer, table_bytes
+from newfound.runs.records import Calibration, Columns, csv_bytes, ignore, parquet_writer, table_bytes
 from newfound.runs.run import Run
 from newfound.tables import own_columns
 from newfound.tables.dataset import Column, Dataset, Schema
@@ -484,7 +484,7 @@ def which_is_which(evaluation: Evaluation, classes: Classes) -> list[Match]:
     return sorted((match for match in evaluation.matches if match.predicted in new), key=lambda match: -match.n_all)
 
 
-def validation_calibration(model: Any, table: Columns) -> dict[str, Any] | None:
+def validation_calibration(model: Any, table: Columns) -> Calibration | None:
     """Reliability of the known classes' probabilities, on the labels of the validation rows."""
     rows = model.validation_indices_[table["observed_label"][model.validation_indices_] != ""]
     if len(rows) == 0:
@@ -492,12 +492,5 @@ def validation_calibration(model: Any, table: Columns) -> dict[str, Any] | None:
     probability = table["probability"][rows]
     is_right = table["class"][rows] == table["observed_label"][rows]
     mean, accuracy, n_rows = reliability(probability, is_right)
-    return {
-        "bin_probability": mean.tolist(),
-        "bin_accuracy": accuracy.tolist(),
-        "bin_rows": n_rows.tolist(),
-        "expected_calibration_error": expected_calibration_error(probability, is_right),
-        "accuracy": float(is_right.mean()),
-        "n_labels": len(rows),
-        "temperature": model.temperature_,
-    }
+    error = expected_calibration_error(probability, is_right)
+    return Calibration(mean, accuracy, n_rows, error, float(is_right.mean()), model.temperature_)

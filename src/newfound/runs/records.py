@@ -1,31 +1,31 @@
 """What is in a run's files: columns, stored rows, the log of acts, each class in numbers and words."""
 
 import io
-import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
-from newfound._internal.records import checked, parsed
+from newfound._internal.records import Count, Record, Share, converted, decoded
 from newfound._internal.words import DataError, quoted_list
 from newfound.acts import ACTS, perform
 from newfound.classes import NO_CLASS, Classes
-from newfound.explain.wording import Description, Descriptions
 from newfound.fitted import Fitted
-from newfound.labels import Labels
-from newfound.saved import MOST_COMPONENTS
-from newfound.tables.dataset import Column, Dataset
-from newfound.tables.own_columns import own_table
+from newfound.models.architecture import MAX_COMPONENTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from newfound.labels import Labels
+    from newfound.tables.dataset import Dataset
 
 
 # ---- What a result may depend on beside its settings ----
@@ -154,8 +154,10 @@ class StoredRows(NamedTuple):
     own: "pa.Table | None" = None  # the user's own columns, unchanged; None where there are none
 
 
-def rows_of_fit(model: Any, dataset: Dataset, observed: Labels | None) -> StoredRows:
+def rows_of_fit(model: Any, dataset: "Dataset", observed: "Labels | None") -> StoredRows:
     """For `observed` see `write_run`."""
+    from newfound.tables.own_columns import own_table
+
     fitted = model.fitted_
     return StoredRows(
         row_ids=dataset.row_ids.astype(str),
@@ -191,38 +193,39 @@ ACT_LOG = "acts.jsonl"
 UNDO = "undo"
 
 
-@dataclass(frozen=True)
-class LoggedAct:
+class LoggedAct(Record, frozen=True):
     """One line."""
 
-    number: int  # 1, 2, …
+    number: Annotated[int, Meta(ge=1)]  # 1, 2, …
     time: str
     act: str  # a name in `acts.ACTS`, or UNDO
     arguments: dict[str, Any]  # of the act; of an undo, the number of the act that it takes back
     sentence: str  # what was done, by the names that classes had then
-    next_new: int  # the number of the next id: also those that an act taken back gave are not given again
+    next_new: Count  # the number of the next id: also those that an act taken back gave are not given again
 
 
 def acts_from(path: Path, content: bytes) -> list[LoggedAct]:
     """All lines, the undone ones too."""
-    try:
-        lines = content.decode().splitlines()
-        acts = [LoggedAct(**checked(parsed(line), LoggedAct, "act")) for line in lines]
-        in_effect(acts)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DataError(
-            f"{str(path)!r} is damaged ({error}). Restore it, or move it away to go back to the classes as fitted."
-        ) from None
+    where, remedy = repr(str(path)), "Restore it, or move it away to go back to the classes as fitted."
+    acts = [decoded(line, LoggedAct, where, remedy) for line in content.splitlines()]
     if unknown := {act.act for act in acts} - {UNDO, *ACTS}:
         raise DataError(
-            f"{str(path)!r} holds an act that this newfound does not know ({quoted_list(sorted(unknown))}). "
+            f"{where} holds an act that this newfound does not know ({quoted_list(sorted(unknown))}). "
             f"Upgrade with pip install --upgrade newfound."
         )
+    for act in acts:
+        converted(act.arguments, Undone if act.act == UNDO else ACTS[act.act].arguments, where, remedy)
     return acts
 
 
 def acts_file(acts: list[LoggedAct]) -> dict[str, bytes]:
-    return {ACT_LOG: "".join(json.dumps(asdict(act), ensure_ascii=False) + "\n" for act in acts).encode()}
+    return {ACT_LOG: b"".join(msgspec.json.encode(act) + b"\n" for act in acts)}
+
+
+class Undone(Record, frozen=True):
+    """The arguments of an undo."""
+
+    number: int  # of the act that it takes back
 
 
 def in_effect(acts: list[LoggedAct]) -> list[LoggedAct]:
@@ -270,44 +273,49 @@ def _from_number(fitted: Fitted, next_new: int) -> Fitted:
 # ---- Each class of a run in a few numbers, and back from there to `Classes` ----
 
 
-@dataclass(frozen=True)
-class ClassSummary:
+class MissingLabels(Record, frozen=True):
+    """Why a class is called new: the labels it would hold if it were known, and those it holds."""
+
+    n_rows: float
+    labels_expected: float
+    labels_held: float
+    p_value: float  # probability of so few
+
+
+class ClassSummary(Record, frozen=True):
     """One class: its components, its rows and labels, and how probable it is for its rows."""
 
     name: str
     is_new: bool
-    components: list[int]
-    n_rows: int  # predicted as this class
-    n_discovered: int  # discovered as this class, or labelled so
-    n_observed: int  # that carry its label
+    components: list[Annotated[int, Meta(ge=0, lt=MAX_COMPONENTS)]]
+    n_rows: Count  # predicted as this class
+    n_discovered: Count  # discovered as this class, or labelled so
+    n_observed: Count  # that carry its label
     confidence: float | None  # mean probability of the class over its rows; None where it has none
-    evidence: dict[str, float] | None  # of a new class: the labels it would hold if it were known, those it holds, p
-    id: str = field(default="", kw_only=True)  # no act changes it
-    is_named: bool = field(default=False, kw_only=True)  # whether the name is a person's
+    evidence: MissingLabels | None  # of a new class, where labels are missing
+    id: str = ""  # no act changes it
+    is_named: bool = False  # whether the name is a person's
 
 
 def summarise_classes(classes: Classes, table: Columns, evidence: Mapping[Any, dict[str, float]]) -> list[ClassSummary]:
     """From what is said of all rows, and why new classes are thought to be new; in the order of the classes."""
-    evidence = {str(name): of for name, of in evidence.items()}
+    missing = {str(name): MissingLabels(**of) for name, of in evidence.items()}
     return [
         ClassSummary(
             name=name,
             is_new=bool(classes.is_new[position]),
             components=classes.components(position).tolist(),
-            n_rows=int((table["class"] == name).sum()),
+            n_rows=int(of.sum()),
             n_discovered=int((table["discovered_class"] == name).sum()),
             n_observed=int((table["observed_label"] == name).sum()),
-            confidence=_mean(table["probability"][table["class"] == name]),
-            evidence=evidence.get(name),
+            confidence=float(table["probability"][of].mean()) if of.any() else None,
+            evidence=missing.get(name),
             id=str(classes.ids[position]),
             is_named=bool(classes.is_named[position]),
         )
         for position, name in enumerate(classes.names.astype(str).tolist())
+        for of in [table["class"] == name]
     ]
-
-
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
 
 
 def classes_from(summaries: Sequence[ClassSummary]) -> Classes:
@@ -322,36 +330,32 @@ def classes_from(summaries: Sequence[ClassSummary]) -> Classes:
     return Classes(names, is_new, component_class, ids, np.array([c.is_named for c in summaries], dtype=bool))
 
 
-def to_json(summaries: Sequence[ClassSummary]) -> str:
-    return json.dumps([asdict(summary) for summary in summaries], indent=1)
+# ---- Parts of `run.json` ----
 
 
-def from_json(text: str) -> list[ClassSummary]:
-    stored = checked(parsed(text), list[ClassSummary], "classes")
-    components = [k for summary in stored for k in summary["components"]]
-    if len(set(components)) < len(components) or not all(0 <= k < MOST_COMPONENTS for k in components):
-        raise DataError(
-            f"The stored classes are damaged: components must be different numbers below {MOST_COMPONENTS}. Fit again."
-        )
-    return [ClassSummary(**summary) for summary in stored]
+class Masking(Record, frozen=True):
+    """Which labels are hidden on purpose: the options as they were given."""
+
+    hide: str | None = None
+    keep: str | None = None
+    by_group: bool = False
+    seed: int = 0
+
+    @property
+    def hides_any(self) -> bool:
+        return self.hide is not None or self.keep is not None
 
 
-# ---- What each class of a run is: told when the run is written, and again whenever its classes were changed ----
+class Calibration(Record, frozen=True):
+    """Reliability of the known classes' probabilities, on the labels of the validation rows."""
 
+    bin_probability: np.ndarray  # mean probability of the rows in each bin
+    bin_accuracy: np.ndarray
+    bin_rows: np.ndarray
+    expected_calibration_error: float
+    accuracy: Share
+    temperature: float  # fitted on the same labels
 
-def describe_rows(model: Any, X: np.ndarray, columns: Sequence[Column], table: Columns) -> Descriptions:
-    """The classes that `model` has now, by the class that `table` says was discovered for each row of X."""
-    from newfound.explain.describe import describe_classes, sample_of, tree_hints
-
-    sample = sample_of(model, X, columns, table["discovered_class"])
-    hints = tree_hints(model.tree_, model.fitted_.classes, model.n_new_range_)
-    names = table["discovered_class"][sample.rows]
-    return describe_classes(sample, columns, names, model.fitted_.classes, hints)
-
-
-def descriptions_json(described: Descriptions) -> str:
-    return json.dumps([one.to_json() for one in described], indent=1, ensure_ascii=False)
-
-
-def descriptions_from_json(text: str) -> Descriptions:
-    return Descriptions(Description.from_json(one) for one in json.loads(text))
+    @property
+    def n_labels(self) -> int:
+        return int(self.bin_rows.sum())

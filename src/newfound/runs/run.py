@@ -1,6 +1,5 @@
 """A run: a folder that holds everything one fit produced, and from which report and predictions are made."""
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,29 +9,29 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from newfound import __version__
-from newfound._internal.records import checked, misfit, parsed, read_json
+from newfound._internal.records import JSON, Count, Record, check_format, converted, decoded, read_json
 from newfound._internal.words import DataError
 from newfound.classes import Classes
+from newfound.discovery.selection import Selection
 from newfound.explain.audit_record import Audit
-from newfound.explain.wording import Descriptions
+from newfound.explain.wording import Description, Descriptions
 from newfound.labelling.changes import Changes
 from newfound.predictor import Predictor, load_predictor
-from newfound.runs.answer import Discovered, RunAnswer, answer
+from newfound.runs.answer import AllRows, Discovered, RunAnswer, answer
 from newfound.runs.leftovers import UNFINISHED, why_missing
 from newfound.runs.manifest import MANIFEST, alone, check_all, check_sizes, damaged, read_checked, read_manifest
 from newfound.runs.records import (
     ACT_LOG,
     OWN,
     ROWS,
+    Calibration,
     ClassSummary,
     Columns,
     LoggedAct,
+    Masking,
     StoredRows,
     acts_from,
     classes_from,
-    descriptions_from_json,
-    from_json,
     in_effect,
     parquet_columns,
     replayed,
@@ -101,7 +100,7 @@ def _reason(error: Exception) -> str:
 # It is made beside its place, in a folder of another name, and moved there when it is whole. The model stays as it was
 # fitted; what acts make of it is computed when it is asked for, and the files that depend on it follow (`derived`).
 
-FORMAT = 4
+FORMAT = 5
 DESCRIPTION = "run.json"
 AUDIT = "audit.json"
 DESCRIPTIONS = "descriptions.json"
@@ -109,8 +108,70 @@ CHANGES = "changes.json"
 MODEL = "model"
 REPORT = "report.html"
 FIT_AGAIN = "Fit again."
-FORMS = ("format", "newfound")
-FORM = tuple[int, str]  # of these
+
+
+class SelectionInWords(Selection, frozen=True):
+    """Whether labels look selected at random, and the sentence that says it."""
+
+    sentence: str
+
+
+class RunFile(Record, frozen=True, kw_only=True):
+    """`run.json`: settings, seeds, versions, source, schema and log of the data, and the answer."""
+
+    format: int
+    newfound: str
+    created: str
+    versions: dict[str, str]
+    source: str  # the file or data set, as the user named it
+    command: str  # to repeat the run
+    masking: Masking | None
+    uses_groups: bool  # whether whole groups of rows were held out
+    model: str
+    model_title: str
+    settings: dict[str, JSON]
+    seeds: list[int]
+    regime: str
+    termination_condition: str
+    n_rows: Count
+    n_labelled: Count
+    all_rows: AllRows | None
+    fingerprint: str
+    schema: Schema
+    log: list[str]
+    flags: list[str]
+    # what acts change
+    n_acts: Count
+    n_new: Count
+    n_new_range: tuple[Count, Count]
+    selection: SelectionInWords | None
+    discovery: Discovered
+    n_disagreements: Count
+    calibration: Calibration | None
+
+
+class GivenLabel(Record, frozen=True):
+    """A label that a row was given after the first fit."""
+
+    row_id: str
+    label: str
+
+
+class CorrectedLabel(Record, frozen=True):
+    """A label that replaces another one."""
+
+    row_id: str
+    was: str
+    label: str
+
+
+class ChangesFile(Record, frozen=True):
+    """`changes.json` of a refit."""
+
+    refit_of: str
+    changes: Changes
+    given: list[GivenLabel]
+    corrections: list[CorrectedLabel]
 
 
 @dataclass(frozen=True)
@@ -118,7 +179,7 @@ class Run:
     """An opened run folder; its parts are read when asked for."""
 
     folder: Path
-    description: dict[str, Any]
+    description: RunFile
 
     @property
     def name(self) -> str:
@@ -130,7 +191,7 @@ class Run:
     @told
     def answer(self) -> RunAnswer:
         """What was found, and how far to trust it, in one sentence."""
-        return answer(self.discovered, self.classes, self.audit, self.description.get("selection"))
+        return answer(self.discovered, self.classes, self.audit, self.description.selection)
 
     @property
     @told
@@ -192,12 +253,16 @@ class Run:
     @told
     def schema(self) -> Schema:
         """By which another file is read like the one the model was fitted on."""
-        return Schema.from_json(self.description["schema"])
+        return self.description.schema
 
     @property
     @told
     def classes(self) -> list[ClassSummary]:
-        return from_json(self.read("classes.json").decode())
+        summaries = self._record("classes.json", list[ClassSummary])
+        components = [k for summary in summaries for k in summary.components]
+        if len(set(components)) < len(components):
+            raise ValueError("a component is of two classes")
+        return summaries
 
     @property
     @told
@@ -209,25 +274,28 @@ class Run:
     @told
     def discovered(self) -> Discovered:
         """How many new classes there are, how they were found, and how sure that is."""
-        return Discovered.from_json(checked(self.description["discovery"], Discovered, "answer"))
+        return self.description.discovery
 
     @property
     @told
     def audit(self) -> Audit | None:
         """Whether there are classes that nobody labelled; None where that was not asked."""
-        return Audit.from_json(checked(parsed(self.read(AUDIT)), Audit, "audit")) if self.holds(AUDIT) else None
+        return self._record(AUDIT, Audit) if self.holds(AUDIT) else None
 
     @property
     @told
     def descriptions(self) -> Descriptions:
         """What each class is, in the order of the classes; none in a run that was written without."""
-        return descriptions_from_json(self.read(DESCRIPTIONS).decode()) if self.holds(DESCRIPTIONS) else Descriptions()
+        return Descriptions(self._record(DESCRIPTIONS, list[Description]) if self.holds(DESCRIPTIONS) else ())
 
     @property
     @told
     def changes(self) -> Changes | None:
         """What is different from the run that this one is a refit of; None where it is of none."""
-        return Changes.from_json(json.loads(self.read(CHANGES))["changes"]) if self.holds(CHANGES) else None
+        return self._record(CHANGES, ChangesFile).changes if self.holds(CHANGES) else None
+
+    def _record(self, name: str, kind: type[Read]) -> Read:
+        return decoded(self.read(name), kind, repr(str(self.folder / name)), FIT_AGAIN)
 
     @property
     @told
@@ -279,20 +347,13 @@ def being_made(folder: Path) -> Run:
     return Run(folder, read_description(folder))
 
 
-def read_description(folder: Path) -> dict[str, Any]:
+def read_description(folder: Path) -> RunFile:
     path = folder / DESCRIPTION
-    description = read_json(path, FIT_AGAIN)
-    wrong = misfit(description, dict[str, Any]) or misfit([description.get(n) for n in FORMS], FORM)
-    if wrong:
-        raise DataError(f"{str(path)!r} is damaged ({wrong}). {FIT_AGAIN}")
-    written_as, writer = description["format"], description["newfound"]
-    if written_as > FORMAT:
-        raise DataError(
-            f"The run {str(folder)!r} was written by a newer newfound ({writer}); this is {__version__}. "
-            f"Upgrade with pip install --upgrade newfound."
-        )
-    if written_as < FORMAT:
-        raise DataError(
-            f"The run {str(folder)!r} was written by an earlier newfound (format {written_as} of {FORMAT}): fit again."
-        )
+    plain = read_json(path, dict[str, Any], FIT_AGAIN)
+    check_format(plain, FORMAT, repr(str(path)), FIT_AGAIN)
+    description = converted(plain, RunFile, repr(str(path)), FIT_AGAIN)
+    try:
+        description.schema.check()
+    except ValueError as error:
+        raise DataError(f"{str(path)!r} is damaged ({error}). {FIT_AGAIN}") from None
     return description

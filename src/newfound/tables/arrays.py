@@ -275,7 +275,7 @@ def with_columns(dataset: Dataset, schema: Schema | None = None) -> Dataset:
         empty = [name for name, column in zip(dataset.feature_names, found, strict=True) if column is None]
         if empty:
             raise DataError(f"All values are missing in {quoted_list(empty)}. Drop these columns from the array.")
-        columns = [replace(column, positions=(i,)) for i, column in enumerate(found) if column is not None]
+        columns = [column.replace(positions=(i,)) for i, column in enumerate(found) if column is not None]
     X = finite(dataset.X, precision(columns))
     if schema is not None:
         dataset = align(replace(dataset, X=X), schema)

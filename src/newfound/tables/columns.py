@@ -11,7 +11,6 @@ category of its own. An infinite number counts as missing.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -122,15 +121,15 @@ def _as_numbers(name: str, words: Any, minimum: float) -> Column | None:
     n_filled, n_plain = len(words) - words.null_count, count_numbers(words)
     if n_plain >= minimum:
         column = infer_number(name, numbers_among_text(words, name))
-        return None if column is None else replace(column, allows_text=n_plain < n_filled)
+        return None if column is None else column.replace(allows_text=n_plain < n_filled)
     found = find_format(words) if find_format(_first(words)) else None
     if found is None or found.n_cells < minimum:
         return None
     column = infer_number(name, numbers_among_text(plain_numbers(words, found.number_format), name))
     if column is None:
         return None
-    return replace(
-        column, feature_type="numeric", number_format=found.number_format, allows_text=found.n_cells < n_filled
+    return column.replace(
+        feature_type="numeric", number_format=found.number_format, allows_text=found.n_cells < n_filled
     )
 
 
@@ -142,7 +141,7 @@ def _as_dates(name: str, words: Any, minimum: float) -> Column | Dropped | None:
         return Dropped(name, "day or month", words.drop_null()[0].as_py())
     column = infer_date(name, words, found.orders[0])
     n_filled = len(words) - words.null_count
-    return None if column is None else replace(column, allows_text=found.n_cells < n_filled)
+    return None if column is None else column.replace(allows_text=found.n_cells < n_filled)
 
 
 def _first(words: Any) -> Any:
@@ -172,7 +171,7 @@ def placed(columns: Sequence[Column]) -> list[Column]:
     ends = np.cumsum([len(column.feature_names) for column in columns]).tolist()
     starts = [0, *ends][: len(ends)]
     return [
-        replace(column, positions=tuple(range(start, end)))
+        column.replace(positions=tuple(range(start, end)))
         for column, start, end in zip(columns, starts, ends, strict=True)
     ]
 
@@ -204,7 +203,7 @@ def _infer_list(name: str, cells: Any) -> Column | Dropped | None:
     medians = np.zeros(column.width)
     if has_numbers.any():
         medians[has_numbers] = np.nanmedian(values[:, has_numbers], axis=0)
-    return replace(column, fill_value=tuple(medians.tolist()))
+    return column.replace(fill_value=tuple(medians.tolist()))
 
 
 def join_numbered(columns: Sequence[Column], table: Any) -> list[Column]:

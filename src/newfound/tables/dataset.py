@@ -3,13 +3,13 @@
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from newfound._internal.records import misfit
-from newfound._internal.words import DataError
+from newfound._internal.records import Count, Meta, Record
+from newfound._internal.words import DataError, shortened
 from newfound.labels import Labels
 
 # ---- What is known about the columns of a data set, so that the next file can be read in the same way ----
@@ -20,27 +20,36 @@ def _pair(what: str) -> tuple[str, str]:
 
 
 MISSING_CATEGORY = "(missing)"
-MOST_FEATURES = 100_000_000
-DATE_PARTS = {"days": ("days since {start}",), "weekday": _pair("day of week"), "hour": _pair("hour")}
+MAX_FEATURES = 100_000_000
+Pixels = Annotated[int, Meta(ge=1, le=MAX_FEATURES)]
+DataKind = Literal["table", "images", "matrix"]
+FeatureType = Literal["numeric", "binary", "categorical", "date", "block"]
+DatePart = Literal["days", "weekday", "hour"]
+DATE_PARTS: dict[DatePart, tuple[str, ...]] = {
+    "days": ("days since {start}",),
+    "weekday": _pair("day of week"),
+    "hour": _pair("hour"),
+}
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Record, frozen=True):
     """A column of the source (of a block of numbers: one or more) and the columns of X it became."""
 
     name: str
-    feature_type: str  # "numeric", "binary", "categorical", "date" or "block"
-    positions: tuple[int, ...] = ()  # in X
+    feature_type: FeatureType
+    positions: tuple[Count, ...] = ()  # in X
     categories: tuple[str, ...] = ()  # one position each
     fill_value: float | tuple[float, ...] | None = None  # what a missing cell becomes
-    n_missing: int = 0
-    n_unknown: int = 0  # cells with a value the schema does not know: a new category, or a 2 among zeros and ones
+    n_missing: Count = 0
+    n_unknown: Count = 0  # cells with a value that the schema lacks: a new category, or a 2 among zeros and ones
     allows_text: bool = False  # where it is no number or date, it counts as missing
-    number_format: tuple[str, ...] = ()  # unit, thousands separator and decimal point of numbers that are not plain
+    number_format: Annotated[
+        tuple[str, ...], Meta(max_length=3)
+    ] = ()  # unit, thousands separator and decimal point of numbers that are not plain
     date_order: str = ""  # as in `dates.ORDERS`
     start: str = ""  # the first day, from which days are counted
-    parts: tuple[str, ...] = ()  # of dates, as in DATE_PARTS
-    width: int = 0  # of a block that is one column of lists
+    parts: tuple[DatePart, ...] = ()  # of dates, as in DATE_PARTS
+    width: Annotated[int, Meta(ge=0, le=MAX_FEATURES)] = 0  # of a block that is one column of lists
     sources: tuple[str, ...] = ()  # of a block that is several columns
     is_double: bool = False  # single precision would round away what tells its values apart
 
@@ -75,19 +84,32 @@ class Dropped:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class Schema:
+class Schema(Record, frozen=True):
     """Columns, classes and shape of a data set. It is stored with a model and applied to every later file."""
 
-    kind: str  # the data kind: "table", "images" or "matrix"
+    kind: DataKind
     columns: tuple[Column, ...]  # none for images
     class_names: tuple[str, ...]
     label_column: str | None = None
     id_column: str | None = None
     dropped: tuple[str, ...] = ()  # columns of the source that are not in X
-    image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3)
-    dtype: str = "float32"
-    image_size: int | None = None  # to which larger images were scaled down; None where none was larger
+    image_shape: tuple[Pixels, ...] | None = None  # (height, width) or (height, width, 3)
+    dtype: Literal["float32", "float64", "uint8"] = "float32"
+    image_size: Pixels | None = None  # to which larger images were scaled down; None where none was larger
+
+    def check(self) -> None:
+        """Refuse a stored schema of sizes that do not fit each other."""
+        shape = self.image_shape
+        if shape is not None and (len(shape) not in (2, 3) or math.prod(shape) > MAX_FEATURES):
+            raise ValueError(f"schema.image_shape is {shape}")
+        n_features = sum(len(column.positions) for column in self.columns)
+        for column in self.columns:
+            is_block = column.feature_type == "block"
+            n = len(column.sources) or column.width if is_block else len(column.feature_names)
+            if len(column.positions) != n or any(position >= n_features for position in column.positions):
+                raise ValueError(f"the column {shortened(column.name)!r} must have the positions of its features")
+            if len(column.number_format) not in (0, 3):
+                raise ValueError("schema.columns.number_format must be of 3 texts")
 
     @property
     def feature_names(self) -> list[str]:
@@ -104,42 +126,11 @@ class Schema:
         types = [column.model_type for column in self.columns for _ in column.feature_names]
         return None if all(feature_type == "numeric" for feature_type in types) else types
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain dictionaries, lists, strings and numbers, for json.dumps."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Schema":
-        wrong = misfit(stored, cls) or _too_large(stored)
-        if wrong:
-            raise DataError(f"The stored schema of the data is damaged ({wrong}). Fit the model again.")
-        try:
-            columns = tuple(Column(**{name: _as_tuple(value) for name, value in c.items()}) for c in stored["columns"])
-            return cls(**{name: _as_tuple(value) for name, value in stored.items()} | {"columns": columns})
-        except (AttributeError, KeyError, TypeError) as error:
-            raise DataError(f"The stored schema of the data is damaged ({error!r}). Fit the model again.") from None
-
-
-def _too_large(stored: dict[str, Any]) -> str | None:
-    """Sizes that would fill the memory before anything is read by them."""
-    shape, columns = stored.get("image_shape"), stored["columns"]
-    if shape is not None and (len(shape) not in (2, 3) or min(shape) < 1 or math.prod(shape) > MOST_FEATURES):
-        return f"image_shape is {shape}"
-    if any(not 0 <= column.get("width", 0) <= MOST_FEATURES for column in columns):
-        return "the width of a block is out of bounds"
-    if any({*column.get("parts", ())} - {*DATE_PARTS} for column in columns):
-        return f"parts of dates must be {', '.join(DATE_PARTS)}"
-    return None
-
 
 def pixel_names(shape: Sequence[int]) -> list[str]:
     """Row and column of each pixel, in the order of X: "r0c0", "r0c1", … or "r0c0 red", …"""
     channels = [""] if len(shape) == 2 else [" red", " green", " blue"]
     return [f"r{r}c{c}{channel}" for r in range(shape[0]) for c in range(shape[1]) for channel in channels]
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 # ---- What every reader returns: a Dataset. `align` gives it the classes of another one's schema ----
@@ -161,7 +152,7 @@ class Dataset:
     labels: Labels  # of n rows; class names are text
     feature_names: list[str]  # one for each column of X
     row_ids: np.ndarray  # (n,)
-    kind: str  # the data kind: "table", "images" or "matrix"
+    kind: DataKind
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3)
     columns: list[Column] = field(default_factory=list)  # none for images
     log: list[str] = field(default_factory=list)  # the preprocessing log: sentences, with counts
@@ -188,7 +179,7 @@ class Dataset:
             id_column=self.id_column,
             dropped=tuple(self.dropped),
             image_shape=self.image_shape,
-            dtype=str(self.X.dtype),
+            dtype=str(self.X.dtype),  # type: ignore[arg-type]
             image_size=self.image_size,
         )
 

@@ -4,14 +4,13 @@ Days of the week and hours are the sine and cosine of an angle, because Monday f
 UTC. Numbers are never read as dates: neither 20240105 nor the serial numbers of a spreadsheet.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from newfound._internal.words import DataError
 from newfound.tables.cells import cell_type, text
-from newfound.tables.dataset import Column
+from newfound.tables.dataset import Column, DatePart
 
 DAY = 86_400.0
 TIME = (
@@ -55,7 +54,7 @@ def infer_date(name: str, cells: Any, order: str) -> Column | None:
     start = np.datetime64(int(days.min()), "D")
     dates = days.astype("datetime64[D]")
     is_monthly = bool((dates == dates.astype("datetime64[M]").astype("datetime64[D]")).all())
-    varies = {
+    varies: dict[DatePart, bool] = {
         "days": order != "time only",
         "weekday": order != "time only" and not is_monthly and len(np.unique(days % 7)) > 1,
         "hour": len(np.unique(present % DAY)) > 1,
@@ -63,7 +62,7 @@ def infer_date(name: str, cells: Any, order: str) -> Column | None:
     parts = tuple(part for part, does in varies.items() if does) or ("hour",)
     column = Column(name, "date", parts=parts, date_order=order, start="" if order == "time only" else str(start))
     medians = np.median(_features(present, column), axis=0).astype(np.float32)
-    return replace(column, fill_value=tuple(medians.tolist()))
+    return column.replace(fill_value=tuple(medians.tolist()))
 
 
 def date_features(cells: Any, column: Column, first_row: int) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +53,7 @@ def _encode_numbers(X: np.ndarray, column: Column, table: Any, first_row: int) -
     values = finite(values, X.dtype)
     counted = fill_missing(values, column)  # while the cells are contiguous
     X[:, column.positions[0]] = values
-    return replace(counted, n_missing=counted.n_missing - n_text, n_unknown=counted.n_unknown + n_text)
+    return counted.replace(n_missing=counted.n_missing - n_text, n_unknown=counted.n_unknown + n_text)
 
 
 def fill_missing(values: np.ndarray, column: Column) -> Column:
@@ -63,7 +62,7 @@ def fill_missing(values: np.ndarray, column: Column) -> Column:
     is_binary = column.feature_type == "binary"
     is_unknown = ~is_missing & (values != 0) & (values != 1) if is_binary else np.zeros_like(is_missing)
     values[is_missing | is_unknown] = column.fill_value
-    return replace(column, n_missing=int(is_missing.sum()), n_unknown=int(is_unknown.sum()))
+    return column.replace(n_missing=int(is_missing.sum()), n_unknown=int(is_unknown.sum()))
 
 
 def _encode_dates(X: np.ndarray, column: Column, table: Any, first_row: int) -> Column:
@@ -72,7 +71,7 @@ def _encode_dates(X: np.ndarray, column: Column, table: Any, first_row: int) -> 
     cells = table.column(column.name)
     counted = _fill_rows(X, column, date_features(cells, column, first_row))
     n_empty = text(cells).null_count if cell_type(cells.type) == "text" else counted.n_missing
-    return replace(counted, n_missing=n_empty, n_unknown=counted.n_missing - n_empty)
+    return counted.replace(n_missing=n_empty, n_unknown=counted.n_missing - n_empty)
 
 
 def _encode_block(X: np.ndarray, column: Column, table: Any, first_row: int) -> Column:
@@ -91,7 +90,7 @@ def _fill_rows(X: np.ndarray, column: Column, values: np.ndarray) -> Column:
     is_missing = np.isnan(values)
     if is_missing.any():
         np.copyto(here, np.asarray(column.fill_value, X.dtype), where=is_missing)
-    return replace(column, n_missing=int(is_missing.any(axis=1).sum()), n_unknown=0)
+    return column.replace(n_missing=int(is_missing.any(axis=1).sum()), n_unknown=0)
 
 
 def _encode_categories(X: np.ndarray, column: Column, table: Any, first_row: int) -> Column:
@@ -105,7 +104,7 @@ def _encode_categories(X: np.ndarray, column: Column, table: Any, first_row: int
     rows = np.flatnonzero(codes.is_valid().to_numpy())
     X[rows, column.positions[0] + np.asarray(codes.drop_null().to_numpy())] = 1
     n_unknown = pc.sum(pc.and_(words.is_valid(), codes.is_null())).as_py() or 0
-    return replace(column, n_missing=words.null_count, n_unknown=n_unknown)
+    return column.replace(n_missing=words.null_count, n_unknown=n_unknown)
 
 
 def list_values(cells: Any, column: Column, first_row: int = 0) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -126,7 +125,7 @@ def add_counts(totals: Sequence[Column], columns: Sequence[Column]) -> list[Colu
     if not totals:
         return list(columns)
     return [
-        replace(total, n_missing=total.n_missing + block.n_missing, n_unknown=total.n_unknown + block.n_unknown)
+        total.replace(n_missing=total.n_missing + block.n_missing, n_unknown=total.n_unknown + block.n_unknown)
         for total, block in zip(totals, columns, strict=True)
     ]
 

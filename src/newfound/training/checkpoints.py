@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import asdict
 from safetensors.numpy import load as tensors_from_bytes
 from safetensors.numpy import save as tensors_to_bytes
 
@@ -153,9 +154,9 @@ def discovery_to_bytes(found: Discovery) -> bytes:
         if isinstance(value, np.ndarray):
             tensors[name] = value
         elif isinstance(value, ClassTree | Evidence):
-            tensors |= {f"{name}.{part}": array for part, array in value._asdict().items()}
+            tensors |= {f"{name}.{part}": array for part, array in asdict(value).items()}
         else:
-            about[name] = value._asdict() if isinstance(value, Selection) else value
+            about[name] = asdict(value) if isinstance(value, Selection) else value
     arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     return tensors_to_bytes(arrays, metadata={"about": json.dumps(about)})
 
