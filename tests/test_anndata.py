@@ -15,7 +15,7 @@ TYPES = np.array(["B", "T", "NK", "monocyte"])
 
 @pytest.fixture(scope="module")
 def cells():
-    """120 cells of four types, of which two are partly labelled."""
+    """120 cells of four types; two types are partly labelled."""
     X, truth = blobs()
     labels = some_labels(truth)
     adata = anndata.AnnData(X.copy())

@@ -1,4 +1,4 @@
-"""One rule for labels, whatever they are given as."""
+"""One rule for labels in any form."""
 
 import numpy as np
 import pandas as pd

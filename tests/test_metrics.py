@@ -50,7 +50,7 @@ def test_any_way_to_say_unlabelled_counts_in_no_score(none):
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Two known classes by name, and two that nobody labelled."""
+    """Two known classes by name, and two without labels."""
     X, truth = blobs()
     names = np.array(["cat", "dog", "emu", "fox"])
     labels = some_labels(truth)

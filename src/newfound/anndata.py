@@ -35,7 +35,7 @@ def fit(
     key_added: str = "newfound",
     estimator: DeepGenerativeClassifier | None = None,
 ) -> DeepGenerativeClassifier:
-    """Fit a model to cells of which some carry a label, write what was found for each cell, and return the model.
+    """Fit a model to partly labelled cells, write the class found for each cell, and return the model.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def fit(
         What the names of all that is written begin with, or end with.
     estimator : estimator or None
         What to fit. None is GMDGM(random_state=0), so that a notebook gives the same answer again; where `use` is a key
-        of `obsm` with standardize=False, because how far a principal component spreads says how much it matters.
+        of `obsm` with standardize=False, because the variance of a principal component shows how much it matters.
     """
     model = GMDGM(standardize="auto" if use == MATRIX else False, random_state=0) if estimator is None else estimator
     rows = _rows(adata, use)
@@ -77,10 +77,10 @@ def fit(
 def predict(
     adata: "anndata.AnnData", model: DeepGenerativeClassifier, use: str = "X_pca", *, key_added: str = "newfound"
 ) -> None:
-    """Write what a fitted model says of other cells, under the same names as `fit`; `use` must hold the same numbers.
+    """Write the predictions of a fitted model for other cells, under the same names as `fit`.
 
-    Principal components of another sample are not the same numbers: project it on those of the first, for example by
-    `scanpy.tl.ingest`.
+    `use` must hold the same numbers as in `fit`. The principal components of another sample do not: project it on those
+    of the first, for example by `scanpy.tl.ingest`.
     """
     rows = _rows(adata, use)
     of_components = model.predict_component_proba(rows)

@@ -189,7 +189,7 @@ class Initialisation(Settings):
         0.25, "of communities (Leiden), unless the labels ask for another", Number(0, is_low_open=True)
     )
     new_class_p: float = setting(
-        0.01, "a group is new if a known class of its size would hold as few labels with a smaller probability", SHARE
+        0.01, "a group is new if a known class would hold at most its labels with a lower probability than this", SHARE
     )
     min_new_share: float = setting(
         1 / 3, "of the size of a known class: smaller new groups join the one they share most edges with", SHARE

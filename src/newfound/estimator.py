@@ -1,7 +1,7 @@
 """The estimators `GMDGM` and `SSVAE`, with the interface of scikit-learn, and `load`.
 
-They read and check what a user gives; `fit` has the steps of a fit, `predictor` the answers, `acts` and `labelling`
-what a person decides afterwards. There is no mathematics here.
+They read and check a user's input; `fit` has the steps of a fit, `predictor` the answers, `acts` and `labelling`
+the decisions of a person. There is no mathematics here.
 """
 
 import copy
@@ -476,7 +476,7 @@ class GMDGM(DeepGenerativeClassifier):
     is_sure_ : for each fitted row, whether its class is more probable than all others together.
     sure_labels_ : `labels_`, with no answer (-1, "" or None) for rows that are not sure.
     evidence_ : for each new class its rows, the labels expected if it were known, those it has, and the probability of
-        so few.
+        at most as many.
     tree_ : how components of new classes join; `cut` returns a model with more or fewer new classes.
     selection_ : whether labels look selected at random within their classes (grade: "random", "doubtful", "not at
         random" or "too few labels"), and how far from it; None if no row has a label, or every row.

@@ -23,7 +23,7 @@ from newfound.labels import contingency, n_pairs
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Share of rows that agree: all of them, those of known and those of new classes (nan where there are none)."""
+    """Share of rows that agree: all of them, those of known and those of new classes (nan without any)."""
 
     all: float
     known: float
@@ -31,7 +31,7 @@ class Accuracy:
 
 
 class Certainty(NamedTuple):
-    """What a model said of each row besides its class, for the metrics that need it."""
+    """The probabilities of a model for each row, for the metrics that need them."""
 
     probability: np.ndarray  # of the predicted class
     is_right: np.ndarray  # whether it has the name of the true class
@@ -64,7 +64,7 @@ class Evaluation:
 
     @property
     def majority(self) -> np.ndarray:
-        """For each predicted class, the position of the true class most common in it; −1 where it is empty."""
+        """For each predicted class, the position of the true class most common in it; −1 for an empty one."""
         return many_to_one(self.counts)
 
     @property
@@ -95,13 +95,13 @@ class Evaluation:
 
     @property
     def n_labels(self) -> dict[str, int]:
-        """How many true labels a metric rests on, by whose rows it is of; of both kinds, the rarer one."""
+        """The number of true labels behind a metric, by the kind of rows; "both" is the rarer kind."""
         known, new = int(self.counts[self.is_known].sum()), int(self.counts[~self.is_known].sum())
         return {"all": known + new, "known": known, "new": new, "both": min(known, new)}
 
     @property
     def shown(self) -> list[tuple[str, str]]:
-        """Every metric as a person reads it: its exact name, its value, and whether that rests on few labels."""
+        """Every metric for people: its exact name, and its value, with a note if it is from few labels."""
         n_labels = self.n_labels
         return [(name, METRICS[name].show(value, n_labels[METRICS[name].of])) for name, value in self.metrics.items()]
 
@@ -116,7 +116,7 @@ def evaluate(
     y_true, y_pred : arrays
         A class for each row. Names need not agree: new classes have names of their own.
     known : collection
-        The true classes of which labels were seen.
+        The true classes with labels in training.
     predicted : sequence or None
         All classes that could have been predicted, so that those without a row are seen to be empty. None for those in
         `y_pred`.
@@ -137,12 +137,12 @@ def evaluate(
 
 
 def many_to_one(counts: np.ndarray) -> np.ndarray:
-    """For each predicted class, the true class most common in it; −1 where it is empty."""
+    """For each predicted class, the true class most common in it; −1 for an empty one."""
     return np.where(counts.sum(axis=0) > 0, counts.argmax(axis=0), -1)
 
 
 def one_to_one(counts: np.ndarray) -> np.ndarray:
-    """For each predicted class, its true class in the best one-to-one assignment; −1 where it has none."""
+    """For each predicted class, its true class in the best one-to-one assignment; −1 for none."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(counts, maximize=True)
@@ -228,8 +228,8 @@ class Metric(NamedTuple):
 
     compute: Callable[[Evaluation], float]
     format: str
-    of: str = "all"  # whose rows it is of: a key of `Evaluation.n_labels`
-    of_certainty: bool = False  # needs what the model said of each row
+    of: str = "all"  # the kind of rows: a key of `Evaluation.n_labels`
+    of_certainty: bool = False  # needs `Certainty`
 
     def show(self, value: float, n_labels: int) -> str:
         """As a person reads it, from how many labels it comes if they are few."""
@@ -259,14 +259,6 @@ def _auroc_of_p_new(e: Evaluation) -> float:
     return float(roc_auc_score(is_new, e.certainty.p_new)) if 0 < is_new.sum() < len(is_new) else float("nan")
 
 
-def _many_to_one_means(e: Evaluation, chosen: np.ndarray | None = None) -> float:
-    return macro_accuracy(e.counts, e.majority, chosen)
-
-
-def _one_to_one_means(e: Evaluation, chosen: np.ndarray | None = None) -> float:
-    return macro_accuracy(e.counts, one_to_one(e.counts), chosen)
-
-
 METRICS: dict[str, Metric] = {
     "many-to-one accuracy (purity), all": Metric(lambda e: e.many_to_one.all, ".1%"),
     "many-to-one accuracy (purity), known": Metric(lambda e: e.many_to_one.known, ".1%", "known"),
@@ -274,14 +266,20 @@ METRICS: dict[str, Metric] = {
     "one-to-one accuracy (Hungarian), all": Metric(lambda e: e.one_to_one.all, ".1%"),
     "one-to-one accuracy (Hungarian), known": Metric(lambda e: e.one_to_one.known, ".1%", "known"),
     "one-to-one accuracy (Hungarian), new": Metric(lambda e: e.one_to_one.new, ".1%", "new"),
-    "many-to-one accuracy, mean over classes": Metric(_many_to_one_means, ".1%"),
+    "many-to-one accuracy, mean over classes": Metric(lambda e: macro_accuracy(e.counts, e.majority), ".1%"),
     "many-to-one accuracy, mean over known classes": Metric(
-        lambda e: _many_to_one_means(e, e.is_known), ".1%", "known"
+        lambda e: macro_accuracy(e.counts, e.majority, e.is_known), ".1%", "known"
     ),
-    "many-to-one accuracy, mean over new classes": Metric(lambda e: _many_to_one_means(e, ~e.is_known), ".1%", "new"),
-    "one-to-one accuracy, mean over classes": Metric(_one_to_one_means, ".1%"),
-    "one-to-one accuracy, mean over known classes": Metric(lambda e: _one_to_one_means(e, e.is_known), ".1%", "known"),
-    "one-to-one accuracy, mean over new classes": Metric(lambda e: _one_to_one_means(e, ~e.is_known), ".1%", "new"),
+    "many-to-one accuracy, mean over new classes": Metric(
+        lambda e: macro_accuracy(e.counts, e.majority, ~e.is_known), ".1%", "new"
+    ),
+    "one-to-one accuracy, mean over classes": Metric(lambda e: macro_accuracy(e.counts, one_to_one(e.counts)), ".1%"),
+    "one-to-one accuracy, mean over known classes": Metric(
+        lambda e: macro_accuracy(e.counts, one_to_one(e.counts), e.is_known), ".1%", "known"
+    ),
+    "one-to-one accuracy, mean over new classes": Metric(
+        lambda e: macro_accuracy(e.counts, one_to_one(e.counts), ~e.is_known), ".1%", "new"
+    ),
     "normalised mutual information": Metric(lambda e: normalised_mutual_information(e.counts), ".3f"),
     "adjusted Rand index": Metric(lambda e: adjusted_rand_index(e.counts), ".3f"),
     "non-empty predicted classes": Metric(lambda e: float((e.counts.sum(axis=0) > 0).sum()), ".0f"),

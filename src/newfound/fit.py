@@ -39,7 +39,7 @@ from newfound.training.loop import train
 from newfound.training.phases import TrainingData, TrainingSettings, training_settings
 
 PU_WEIGHT = 0.3  # for pu_weight="auto"
-SINGLE_THREAD_ROWS = 2_000  # up to so many rows, threads wait for each other longer than they compute
+SINGLE_THREAD_ROWS = 2_000  # up to here, threads wait for each other longer than they compute
 HIDE_VALIDATION_LABELS = 500  # with fewer labels, discovery uses those of validation rows, too
 REFIT_SHARE = 0.25  # of the epochs of a fit: the networks are trained already
 MIN_PRIOR = 1e-6  # p(y) of a component without rows
@@ -161,7 +161,7 @@ def check_number(labels: Labels, n_new: int | str) -> None:
     if labels.n_unlabelled == 0 and int(n_new) > 0:
         raise ValueError(
             f"All {len(labels)} rows have a label, so no new class can be found among them; expected n_new = 0, got "
-            f"{n_new}. Set n_new = 0 (or 'auto'), or mark the rows whose class is open with -1."
+            f"{n_new}. Set n_new = 0 (or 'auto'), or mark the rows of open class with -1."
         )
     if int(n_new) > labels.n_unlabelled:
         raise ValueError(
@@ -171,7 +171,7 @@ def check_number(labels: Labels, n_new: int | str) -> None:
 
 
 def check_classes(labels: Labels, classes: Classes) -> None:
-    """Refuse to tell one class from none."""
+    """Refuse a model of fewer than two classes."""
     n_new = len(classes) - classes.n_known
     if len(classes) < 2:
         raise ValueError(
@@ -192,7 +192,7 @@ def check_validation(labels: Labels, validation_fraction: float, *, chooses_by_e
     if validation_fraction == 0 and chooses_by_elbo:
         raise ValueError(
             "early_stopping and n_init > 1 choose by the validation ELBO, but validation_fraction = 0 holds nothing "
-            "out. Set validation_fraction to 0.1, say."
+            "out. Set validation_fraction, for example to 0.1."
         )
 
 

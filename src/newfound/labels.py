@@ -42,7 +42,7 @@ class Labels:
         if len(values) != n_rows:
             raise ValueError(
                 f"X and y must have one entry for each row: X has {n_rows} rows, y has {len(values)}. "
-                f"Give y a label for every row, and -1, None or '' where there is none."
+                f"Give y a label for every row, and -1, None or '' for no label."
             )
         return y if isinstance(y, Labels) else cls.of_distinct(*_distinct(values), declared)
 
@@ -62,7 +62,10 @@ class Labels:
         classes = [*known, *sorted_names({name for name in names if name is not None} - set(known))]
         position = {name: i for i, name in enumerate(classes)}
         codes = np.array([UNLABELLED if name is None else position[name] for name in names], dtype=np.int64)
-        return cls(_as_array(classes), codes[positions], _marks(values, names, positions))
+        marks = {i: str(v).strip() for i, v in enumerate(values) if names[i] is None and isinstance(v, str)}
+        counts = np.bincount(positions, minlength=len(values))
+        found = tuple((mark, int(counts[i])) for i, mark in marks.items() if mark)
+        return cls(_as_array(classes), codes[positions], found)
 
     @classmethod
     def none(cls, n_rows: int, declared: Sequence[Any] | np.ndarray = ()) -> "Labels":
@@ -165,7 +168,7 @@ def _integer(value: float) -> int | None:
     if value != value or value == UNLABELLED:
         return None
     if value in (math.inf, -math.inf):
-        raise ValueError("Labels must be integers or strings, got an infinite number. Give -1 where there is none.")
+        raise ValueError("Labels must be integers or strings, got an infinite number. Give -1 for no label.")
     if not value.is_integer():
         raise ValueError(
             f"Unknown label type: continuous. Labels must be integers or strings, got {value!s}. "
@@ -192,14 +195,6 @@ def _kind(name: Any) -> str:
 
 def _as_array(classes: list[Any]) -> np.ndarray:
     return np.array(classes) if classes else np.array([], dtype=np.int64)
-
-
-def _marks(values: Sequence[Any], names: Sequence[Any], positions: np.ndarray) -> tuple[tuple[str, int], ...]:
-    marks = {i: str(v).strip() for i, v in enumerate(values) if names[i] is None and isinstance(v, str)}
-    if not any(marks.values()):
-        return ()
-    counts = np.bincount(positions, minlength=len(values))
-    return tuple((mark, int(counts[i])) for i, mark in marks.items() if mark)
 
 
 def _one_dimensional(y: Any) -> np.ndarray:
@@ -297,6 +292,10 @@ def hide_labels(
     unknown = [label for label in hide if label not in names]
     if unknown:
         raise ValueError(f"Cannot hide {unknown[0]!r}: no row has that label. Labels: {names}.")
+    if isinstance(keep, bool) or keep < 0:
+        raise ValueError(f"keep must be a share from 0.0 to 1.0 or a number of labels, got {keep!r}.")
+    if not isinstance(keep, int) and keep > 1:
+        raise ValueError(f"keep as a share must be at most 1.0, got {keep!r}; for a number of labels give an int.")
     rng = check_random_state(random_state)
     kept = [np.array([], dtype=int)]
     for code, name in enumerate(names):
@@ -307,15 +306,6 @@ def hide_labels(
             else:  # the rows of one randomly chosen group after the other
                 of_rows = np.asarray(groups)[rows]
                 shuffled = np.concatenate([rows[of_rows == group] for group in rng.permutation(np.unique(of_rows))])
-            kept.append(shuffled[: _number_kept(keep, len(rows))])
+            share = max(1, round(keep * len(rows))) if keep else 0
+            kept.append(shuffled[: keep if isinstance(keep, int) else share])
     return labels.keep(np.concatenate(kept))
-
-
-def _number_kept(keep: float | int, n_rows: int) -> int:
-    if isinstance(keep, bool) or keep < 0:
-        raise ValueError(f"keep must be a share from 0.0 to 1.0 or a number of labels, got {keep!r}.")
-    if isinstance(keep, int):
-        return min(keep, n_rows)
-    if keep > 1:
-        raise ValueError(f"keep as a share must be at most 1.0, got {keep!r}; for a number of labels give an int.")
-    return max(1, round(keep * n_rows)) if keep else 0

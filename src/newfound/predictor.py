@@ -1,4 +1,4 @@
-"""`Predictor`: what a fitted model answers about rows, in NumPy alone. It is also the base of the estimators.
+"""`Predictor`: the answers of a fitted model about rows, in NumPy alone. It is also the base of the estimators.
 
 A saved model loads without scikit-learn and without JAX, so it starts at once: for a web service or for the workers of
 a cluster. A predictor is small, pickles, and survives a fork.
@@ -111,7 +111,7 @@ class Predictor:
 
     @property
     def evidence_(self) -> dict[Any, dict[str, float]]:
-        """For each new class: its rows, the labels expected if it were known, those it has, and p of so few."""
+        """For each new class: its rows, the labels expected if it were known, those it has, and the p-value."""
         evidence = self.fitted_.class_evidence
         if evidence is None:
             return {}

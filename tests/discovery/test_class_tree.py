@@ -21,7 +21,7 @@ def grown(draw, most=9):
 
 
 def partition(of):
-    """The sets of fragments, whatever the groups' numbers."""
+    """The sets of fragments, independent of the numbers of groups."""
     return {frozenset(np.flatnonzero(of == group).tolist()) for group in np.unique(of)}
 
 

@@ -1,4 +1,4 @@
-"""How many new classes there are: found on data whose number is known, and none where there is none."""
+"""The number of new classes: right on made data, and 0 if nothing is hidden."""
 
 import numpy as np
 import pytest
@@ -117,7 +117,7 @@ def counted_agreements(monkeypatch, by_resolution):
 
 
 def test_no_resolution_is_tried_that_cannot_win(monkeypatch):
-    """Where the usual one agrees wholly, those whose distance alone costs more than the tolerance are left out."""
+    """If the usual one agrees fully, those with a penalty above the tolerance are left out."""
     tried, found = counted_agreements(monkeypatch, lambda r: 1.0)
     most_octaves = groups.TOLERANCE / groups.PENALTY
     assert tried[0] == SETTINGS.resolution
@@ -168,7 +168,7 @@ def test_the_pieces_of_a_class_are_counted_where_it_has_most_labels():
 
 
 def nodes_of(X, labels, truth, n_known, seed=0):
-    """Nodes whose class probabilities are those of a perfect estimate, except that `truth` ≥ n_known is new."""
+    """Nodes with the class probabilities of a perfect estimate, except that `truth` ≥ n_known is new."""
     graph = neighbour_graph([X], SETTINGS, seed=seed)
     probabilities = np.eye(truth.max() + 1)[truth][:, :n_known].astype("f4")
     return (
@@ -186,7 +186,7 @@ def test_a_group_is_new_where_it_should_hold_labels_and_does_not():
 
 
 def test_a_small_group_that_no_edge_joins_goes_to_the_nearest_new_class():
-    """Two large new groups far apart, and a few rows beside the second of them, linked with nobody."""
+    """Two large new groups far apart, and a few rows beside the second of them, without links."""
     rng = np.random.default_rng(0)
     at = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, 400.0], [200.0, 400.0], [200.0, 430.0]])
     truth = np.repeat(np.arange(5), [200, 200, 200, 200, 15])
@@ -214,7 +214,7 @@ def some_apart(n_small, n_piece, label_share=0.2):
     [(40, 0, True), (40, 30, False), (64, 30, True), (30, 64, False)],
     ids=["whole classes", "a piece like it", "twice the piece", "a larger piece"],
 )
-def test_a_small_group_that_lies_apart_is_no_class_where_pieces_of_known_ones_do(n_small, n_piece, is_class):
+def test_a_small_isolated_group_is_no_class_if_pieces_of_known_ones_are_isolated(n_small, n_piece, is_class):
     found, truth = some_apart(n_small, n_piece)
     (large,), (small,) = np.unique(found[truth == 2]), np.unique(found[truth == 3])
     assert (found[truth < 2] == NO_GROUP).all()
@@ -349,7 +349,7 @@ def test_fragments_of_one_class_are_sure_together():
     ("numbers", "weights", "expected", "n_range"),
     [
         ([3, 2, 2], [0.1, 0.08, 0.07], 2, (2, 3)),  # two agree against the best
-        ([3, 2], [0.1, 0.01], 3, (3, 3)),  # what hardly anything says is not in the range
+        ([3, 2], [0.1, 0.01], 3, (3, 3)),  # a number with few votes is not in the range
         ([0, 1, 0], [0.1, 0.05, 0.02], 0, (0, 1)),
         ([5], [0.1], 5, (5, 5)),
     ],
@@ -413,7 +413,7 @@ def assert_is_whole(found, labels, n_known):
 
 @pytest.mark.parametrize("labels_say", ["two", "none", "nothing"])
 @pytest.mark.parametrize("n_new", [1, 2, 3, 7, 20])
-def test_a_given_number_is_obeyed_by_discovery(n_new, labels_say):
+def test_a_given_number_is_used_by_discovery(n_new, labels_say):
     """Where the labels say that two blobs are new, where they say that none is, and where there are no labels."""
     X, truth = blobs(400)
     known = {"two": (0, 1), "none": (0, 1, 2, 3), "nothing": ()}[labels_say]
@@ -422,7 +422,7 @@ def test_a_given_number_is_obeyed_by_discovery(n_new, labels_say):
     assert (found.n_new, found.n_new_range, found.method) == (n_new, (n_new, n_new), "graph")
     assert_is_whole(found, labels, len(known))
     sizes = np.bincount(found.classes, minlength=len(known) + n_new)
-    if labels_say != "none":  # there, P(new) is hardly anywhere above one half
+    if labels_say != "none":  # there, P(new) is almost everywhere below one half
         assert (sizes[len(known) :] > 0).all()
     if (labels_say, n_new) == ("two", 2):
         assert evaluate(truth, found.classes, known).one_to_one.all > 0.98
@@ -430,7 +430,7 @@ def test_a_given_number_is_obeyed_by_discovery(n_new, labels_say):
 
 @pytest.mark.parametrize("n_new", [2, 4])
 @pytest.mark.parametrize("n_same", [4, 100])
-def test_a_given_number_is_obeyed_where_rows_are_few_or_equal(n_new, n_same):
+def test_a_given_number_is_used_where_rows_are_few_or_equal(n_new, n_same):
     X = np.repeat(np.array([[0.0, 0.0], [4.0, 4.0]], "f4"), n_same, axis=0)
     labels = np.full(2 * n_same, UNLABELLED)
     labels[0] = 0
@@ -526,7 +526,7 @@ def test_a_small_gaussian_table_is_given_to_the_mixture_images_and_many_columns_
 
 
 @pytest.mark.parametrize("n_new", [2, 3])
-def test_a_given_number_is_obeyed_by_the_mixture(n_new):
+def test_a_given_number_is_used_by_the_mixture(n_new):
     X, truth = blobs(200)
     labels = labelled_at_random(truth, (0, 1))
     found = discover(rows_of(X), labels, 2, SETTINGS, seed=0, n_new=n_new)
@@ -559,7 +559,7 @@ def test_a_fit_finds_the_number_and_the_model_keeps_it(fitted, tmp_path):
 
 
 @pytest.mark.parametrize("mixture_max_rows", [1, 1000])
-def test_a_number_is_obeyed(mixture_max_rows):
+def test_a_number_is_used(mixture_max_rows):
     X, truth = blobs(200)
     labels = some_labels(truth)
     how = quick(max_epochs=1, pretrain_epochs=1, mixture_max_rows=mixture_max_rows)

@@ -163,7 +163,7 @@ def test_a_few_labels_in_each_group_name_all_of_it():
 
 
 def test_ambiguous_rows_stay_uncertain():
-    """Among rows that cannot be told apart, as many are thought known as there are."""
+    """Among equal rows, as many are estimated to be known as there are."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 4000)
     X = np.c_[np.where(truth == 0, rng.random(4000) < 0.5, 1), rng.random(4000)].astype("f4")  # half of 0 is apart

@@ -173,7 +173,7 @@ def test_without_labels_it_is_a_mixture():
 
 
 @pytest.mark.parametrize("n_new", [0, 1, 3])
-def test_a_given_number_is_obeyed(n_new):
+def test_a_given_number_is_used(n_new):
     X, truth = correlated(150)
     fit = fit_mixture(X, some_labels(truth), 2, SETTINGS, seed=0, n_new=n_new)
     assert (fit.n_new, fit.n_new_range) == (n_new, (n_new, n_new))

@@ -1,4 +1,4 @@
-"""Labels that were not picked at random within their class: noticed, told, and not taken for a sign of new classes."""
+"""Labels that were not picked at random within their class: detected, reported, and no sign of new classes."""
 
 import warnings
 from itertools import combinations
@@ -171,30 +171,30 @@ def fitted(X, labels, groups=None, **changes):
 
 def test_a_fit_warns_once_and_keeps_what_it_saw(tmp_path):
     X, truth, room = clouds(600)
-    model, told = fitted(X, labelled(truth, room == 0, 0.8))
-    assert len(told) == 1
-    assert "missing labels are not used as a sign" in told[0]
+    model, warned = fitted(X, labelled(truth, room == 0, 0.8))
+    assert len(warned) == 1
+    assert "missing labels are not used as a sign" in warned[0]
     assert (model.n_new_, model.selection_.grade) == (0, NOT_RANDOM)
     model.save(tmp_path)
     assert load(tmp_path).selection_ == model.selection_
 
 
-def test_a_number_given_for_the_pu_weight_is_obeyed():
+def test_a_number_given_for_the_pu_weight_is_used():
     X, truth, room = clouds(600)
     labels = labelled(truth, room == 0, 0.8)
-    model, told = fitted(X, labels, pu_weight=0.3, mixture_max_rows=1)
+    model, warned = fitted(X, labels, pu_weight=0.3, mixture_max_rows=1)
     assert model.n_new_ > 0
-    assert len(told) == 1
-    assert "may look new" in told[0]
-    model, told = fitted(X, labels, pu_weight=0.0)
+    assert len(warned) == 1
+    assert "may look new" in warned[0]
+    model, warned = fitted(X, labels, pu_weight=0.0)
     assert model.n_new_ == 0
-    assert told == []
+    assert warned == []
 
 
 def test_random_labels_are_no_reason_to_warn():
     X, truth, room = clouds(600)
-    model, told = fitted(X, labelled(truth, room < 5, 0.3), room)
-    assert told == []
+    model, warned = fitted(X, labelled(truth, room < 5, 0.3), room)
+    assert warned == []
     assert model.selection_.grade == RANDOM
 
 
@@ -243,7 +243,7 @@ def test_groups_without_labels_are_held_out_too():
 
 def test_rows_are_held_out_where_no_group_can_be():
     groups, codes = np.repeat([0, 1], 20), np.repeat([0, 1], 20)
-    with pytest.warns(UserWarning, match="No group can be held out"):
+    with pytest.warns(UserWarning, match="No whole group can be held out"):
         training, validation = split_rows(codes, 0.1, np.random.RandomState(0), groups)
     assert set(codes[training]) == set(codes[validation]) == {0, 1}
 

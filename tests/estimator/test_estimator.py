@@ -143,10 +143,10 @@ def test_a_notebook_shows_what_each_parameter_means(estimator):
     page = estimator()._repr_mimebundle_()["text/html"]
     if "param-doc-description" not in page:
         pytest.skip("this scikit-learn shows no documentation of parameters")
-    told = re.findall(r'param-doc-description"[^>]*>(.*?)</span>', page, re.DOTALL)
-    names = [text.strip().partition(":")[0] for text in told]
+    described = re.findall(r'param-doc-description"[^>]*>(.*?)</span>', page, re.DOTALL)
+    names = [text.strip().partition(":")[0] for text in described]
     assert sorted(names) == sorted(estimator().get_params())
-    assert any("How many new classes there are." in text for text in told)
+    assert any("How many new classes there are." in text for text in described)
     assert "http" not in "".join(re.findall('href="([^"]*)"', page))
 
 

@@ -1,4 +1,4 @@
-"""A data set in mixed units: what is found and predicted is the same, whatever the columns are measured in."""
+"""A data set in mixed units: what is found and predicted is the same in any units."""
 
 import numpy as np
 import pytest

@@ -19,7 +19,7 @@ def classes_of(known, n_new=1):
 
 
 def described(X, columns, names, classes=None, hints=NO_HINTS, probabilities=None, z=None, weight=None):
-    """What is said of each class; classes called “new-…” are new."""
+    """The description of each class; classes called “new-…” are new."""
     names = np.asarray(names, str)
     if classes is None:
         known = sorted({name for name in names if not name.startswith("new-")})

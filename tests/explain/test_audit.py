@@ -1,4 +1,4 @@
-"""Are there classes that nobody labelled? Right where the truth is known, and honest about what it cannot see."""
+"""Whether there are classes without labels: right on made data, and honest about what cannot be seen."""
 
 from math import comb
 
@@ -232,7 +232,7 @@ def test_notes_name_the_classes_that_are_not_hidden(monkeypatch):
     codes, notes = classes_to_hide(labels)
     assert codes == [0, 2]
     assert notes == [
-        "Not hidden, because fewer than 5 labels say nothing: b.",
+        "Not hidden, because fewer than 5 labels are not enough: b.",
         "Only the 2 classes with most labels were hidden, of 3.",
     ]
 
@@ -266,7 +266,7 @@ def test_rows_are_read_as_the_estimator_reads_them():
     y = labelled(truth, (0, 1), share=0.4)
     rows, labels = GMDGM(config=CONFIG).rows_and_labels(1000 * X + 7, y)
     direct = audit_rows(rows, labels, SETTINGS, 5)
-    assert direct.n_new == newfound.audit(X, y, config=CONFIG).n_new == 2  # whatever the units
+    assert direct.n_new == newfound.audit(X, y, config=CONFIG).n_new == 2  # in any units
     with pytest.raises(ValueError, match="NaN"):
         newfound.audit(np.where(X > 4, np.nan, X), y)
 

@@ -1,4 +1,4 @@
-"""What one would use instead of newfound: right where it is easy, beside it by the same measure, told where it wins."""
+"""Simpler methods: right on easy data, scored by the same measure, and reported if one wins."""
 
 import numpy as np
 import pytest

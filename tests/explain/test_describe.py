@@ -1,4 +1,4 @@
-"""What is said of a class: true, in the user's units and names, and nothing where nothing can be said."""
+"""Descriptions of classes: true, in the user's units and names, and empty if nothing sets a class apart."""
 
 import re
 import warnings

@@ -30,7 +30,7 @@ class Case:
 
     @cache  # noqa: B019 - as many as there are cases
     def build(self, latent_dim: int = 3) -> DeepGenerativeModel:
-        """A model whose parameters are far from their start, so that no term is small by accident."""
+        """A model with parameters far from their start, so that no term is small by accident."""
         architecture = Architecture(
             self.model, D_X, K, latent_dim, (8, 7), self.likelihood, self.posterior, blocks=BLOCKS
         )

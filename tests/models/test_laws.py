@@ -1,4 +1,4 @@
-"""What must hold of every model, whatever its parameters. Each law is one compiled program a case."""
+"""Laws of every model, for any parameters. Each law is one compiled program per case."""
 
 from functools import cache, partial
 

@@ -74,7 +74,7 @@ def test_a_full_disk_does_not_end_training(monkeypatch, tmp_path):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(disk, "create", full)
-    with pytest.warns(UserWarning, match=r"No checkpoint could be written .*No space left.*; training goes on"):
+    with pytest.warns(UserWarning, match=r"No checkpoint could be written .*No space left.*; training continues"):
         fitted = model()._fit(X, y, checkpoints=Checkpoints(tmp_path, every=0.0))
     assert str(fitted.termination_condition_) == "max_epochs"
     assert list(tmp_path.iterdir()) == []

@@ -92,7 +92,7 @@ def test_same_seed_same_result_other_seed_other_result():
 
 @pytest.mark.parametrize("found", [lambda: None, discovered], ids=["k-means", "discovered"])
 def test_which_component_a_known_class_has_is_for_the_classes_to_say(found):
-    """Known classes whose components stand behind the new ones are learned as well."""
+    """Known classes are learned if their components follow the new ones, too."""
     moved = Classes(CLASSES.names, CLASSES.is_new, np.array([2, 3, 1, 0]))
     data = task(classes=moved, found=found())
     (result,) = run(data=data, pretrain_epochs=5, pu_weight=0.3, vae_min_rows=0, label_weight=30.0)
@@ -244,33 +244,6 @@ def test_a_chunk_comes_with_the_state_to_go_on_from():
         np.testing.assert_array_equal(chunk.rows, expected.rows)
 
 
-def test_a_snapshot_is_of_the_chunk_that_was_trained_on_not_of_the_one_read_ahead():
-    """Training goes on from a snapshot with the same steps as training that never stopped."""
-    data, how = task(), settings(max_epochs=40)
-    architecture = Architecture("gmdgm", D_X, N_KNOWN + N_NEW, 2, (16, 16), "gaussian")
-
-    def begin(callback):
-        prior = log_prior(np.array([20, 20]), N_NEW, 0.5)
-        states = loop.init_states([0], prior, 1.0, architecture)
-        return loop.Training(loop.Restarts(states, 1, None), data, how, [0], callback)
-
-    snapshots = []
-    whole = begin(lambda event: snapshots.append(whole.snapshot))
-    for phase in whole.phases():
-        whole.run(phase)
-    middle = snapshots[0]
-    assert 0 < middle.step < whole.schedule.n_steps
-    rest = begin(lambda event: None)
-    rest.restarts.states, rest.step = middle.states, middle.step
-    for stream, state in zip(rest.streams, middle.streams, strict=True):
-        stream.state = state
-    (phase,) = rest.phases()
-    rest.run(phase._replace(n_steps=phase.n_steps - middle.step))
-    ends = (jax.tree.leaves(training.restarts.states.model) for training in (whole, rest))
-    for a, b in zip(*ends, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_prefetch_hands_on_items_in_order_and_errors_too():
     assert list(prefetch(iter(range(50)))) == list(range(50))
 
@@ -303,7 +276,7 @@ def test_one_program_serves_every_phase():
 
 
 def test_the_network_is_taught_what_was_discovered():
-    """Two blobs that nobody labelled, and a discovery that calls them by each other's component."""
+    """Two blobs without labels, and a discovery that gives each the component of the other."""
     swapped = Assignment(np.array([0, 1, 3, 2])[discovered().labels], discovered().targets[:, [0, 1, 3, 2]])
     for found in (discovered(), swapped):
         data = task(found=found)

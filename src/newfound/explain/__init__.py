@@ -1,1 +1,1 @@
-"""Are there classes that nobody labelled (`audit`), and what a class is in the user's own words (`describe`)."""
+"""Whether there are classes without any label (`audit`), and a description of each class (`describe`)."""

@@ -294,8 +294,8 @@ def check_labels(labels: Labels) -> None:
         )
     if labels.n_unlabelled == 0:
         raise DataError(
-            f"All {len(labels):,} rows have a label, so no class is without one. Give rows whose class is open as "
-            f"well, their label empty or -1."
+            f"All {len(labels):,} rows have a label, so no class is without one. Add rows "
+            f"of open class, with an empty label or -1."
         )
 
 
@@ -308,7 +308,7 @@ def classes_to_hide(labels: Labels) -> tuple[list[int], list[str]]:
     notes = []
     if len(enough) < len(labels.classes):
         names = short_list([str(c) for c in np.delete(labels.classes, enough)], 5)
-        notes.append(f"Not hidden, because fewer than {MIN_LABELS_TO_HIDE} labels say nothing: {names}.")
+        notes.append(f"Not hidden, because fewer than {MIN_LABELS_TO_HIDE} labels are not enough: {names}.")
     if len(largest) < len(enough):
         notes.append(f"Only the {len(largest)} classes with most labels were hidden, of {len(enough)}.")
     return sorted(largest.tolist()), notes

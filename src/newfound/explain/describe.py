@@ -279,7 +279,7 @@ def _describe(
     found = find_differences(chosen, Sides(own, ~own, None if near is None else table.codes == nearest, near or ""))
     grown = grow_rule(chosen, own, table.weight) if is_new else None
     sentence = sentence_of(found)
-    if not sentence and own.any() and is_new and near is not None:  # no column says anything, as with images
+    if not sentence and own.any() and is_new and near is not None:  # as with images
         n_rows = count(round(float(table.weight[own].sum())), "row")
         sentence = f"{n_rows}, nearest to “{near}” of the known classes."
     border = border_of(position, own, table.weight, table.probabilities) if is_new else None

@@ -1,4 +1,4 @@
-"""The list of models and of likelihoods, and what decides a model's shape: plain records and NumPy, without JAX.
+"""The lists of models and likelihoods, and the shape of a model: plain records and NumPy, without JAX.
 
 A new model or likelihood is its class, written in JAX, and one line here. Equations are imported with JAX when a fit
 first needs them: predictions (`in_numpy`) read a model's arrays by name.
@@ -18,7 +18,7 @@ from newfound.preprocessing.columns import Blocks
 
 
 class ModelKind(NamedTuple):
-    """What can be said of a model without importing JAX."""
+    """The properties of a model that need no JAX."""
 
     title: str  # as people write it
     where: str  # the class with its equations, "module:name" within this package
@@ -32,13 +32,13 @@ class ModelKind(NamedTuple):
 
 
 class LikelihoodKind(NamedTuple):
-    """What can be said of a likelihood without importing JAX."""
+    """The properties of a likelihood that need no JAX."""
 
     where: str  # its class, "module:name" within this package
     decodes_as: str | None = None  # how NumPy samples all columns: "binary" or "numeric"; None leaves it to JAX
     needs_unit_interval: bool = False  # columns must lie within 0..1, and are not standardised
     sigma_is_given: bool = False  # by the user, instead of measured on the columns
-    needs_feature_types: bool = False  # chosen where these are given, and only there; they say how columns are sampled
+    needs_feature_types: bool = False  # used if, and only if, these are given; they decide how columns are sampled
 
     @property
     def in_jax(self) -> Any:
@@ -70,7 +70,7 @@ Width = Annotated[int, Meta(ge=1, le=100_000)]
 
 
 class Architecture(Record, frozen=True):
-    """Everything that decides a model's shape. Hashable: fits of the same architecture share their compiled code."""
+    """Everything that decides the shape of a model. Hashable: fits of the same architecture share compiled code."""
 
     model: str  # a name in `MODELS`
     n_features: Annotated[int, Meta(ge=1, le=MAX_FEATURES)]  # d_x
@@ -81,7 +81,7 @@ class Architecture(Record, frozen=True):
     posterior: str = "structured"  # or "mean-field": z's posterior without y
     activation: str = "relu"  # see `config.Optimisation.activation`
     init_scale: float | None = None  # of N(0, scale²) kernels; None is Glorot's
-    blocks: Blocks = ()  # which columns are of which feature type, for the likelihood "mixed"
+    blocks: Blocks = ()  # the columns of each feature type, for the likelihood "mixed"
 
     def __post_init__(self) -> None:
         lists: dict[str, tuple[str, ...]] = {"model": (*MODELS,), "likelihood": (*LIKELIHOODS,)}
@@ -107,7 +107,7 @@ Shapes = dict[str, tuple[int, ...]]  # by the names of `models.base.weights_of`
 
 
 def posterior_shapes(architecture: Architecture) -> Shapes:
-    """What every stored model must hold: p(y), and the networks of q(y | x) and q(z | x, y)."""
+    """The arrays of every stored model: p(y), and the networks of q(y | x) and q(z | x, y)."""
     d_x, n_components, d_z = architecture.n_features, architecture.n_components, architecture.latent_dim
     encoder_inputs = (d_x, n_components) if architecture.posterior == "structured" else (d_x,)
     hidden = architecture.hidden_layer_sizes

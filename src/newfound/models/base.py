@@ -1,4 +1,4 @@
-"""What the paper's two models share: the posterior, the parts a model must add, and its arrays by name.
+"""The common part of the two models: the posterior, the parts a model must add, and its arrays by name.
 
 A model is written for one row: x of d_x features, y a point of the K-simplex (one-hot, or a relaxed sample of one),
 z of d_z latent dimensions. `jax.vmap` makes the batch.
@@ -22,7 +22,7 @@ from newfound.models.networks import Mlp, zeros
 
 
 def vmap_unless_single(f: Callable) -> Callable:
-    """`vmap`, but a single element has no batch axis: XLA lays out its products better without one."""
+    """`vmap`, but without a batch axis for a single element, which makes XLA's products faster."""
 
     def mapped(*arrays: PyTree) -> PyTree:
         if len(jax.tree.leaves(arrays)[0]) > 1:
@@ -77,10 +77,10 @@ class DeepGenerativeModel(eqx.Module):
 
     @abstractmethod
     def place_components(self, mean: Float[Array, "K d_z"], log_var: Float[Array, "K d_z"]) -> "DeepGenerativeModel":
-        """After VAE pretraining with the first component only: treat every y like it, and place p(z | y)."""
+        """After VAE pretraining with the first component only: treat every y like the first, and place p(z | y)."""
 
     def with_components(self, source: np.ndarray, log_p_y: Float[Array, " K"]) -> "DeepGenerativeModel":
-        """The same networks for other components; `source` gives the component that each starts as a copy of."""
+        """The same networks for other components; each starts as a copy of the component in `source`."""
         classifier, encoder = self.classifier.with_outputs(source), self.encoder.with_inputs(1, source)
         return dataclasses.replace(self, log_p_y=log_p_y, classifier=classifier, encoder=encoder)
 
@@ -118,7 +118,7 @@ def shared_parts(
     }
 
 
-# ---- A model's arrays by name: what training returns, a model file holds and `in_numpy` reads ----
+# ---- The arrays of a model by name, as in a model file and in `in_numpy` ----
 
 
 def weights_of(model: eqx.Module) -> dict[str, np.ndarray]:

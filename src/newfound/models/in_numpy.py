@@ -1,4 +1,4 @@
-"""What a trained model predicts and generates, in NumPy from its weights: q(y | x), the mean of z, p(x | y, z).
+"""Prediction and generation in NumPy from the weights of a model: q(y | x), the mean of z, p(x | y, z).
 
 The networks are small: a compiled program would gain nothing here, and its start costs seconds. Every model in JAX is
 the slow oracle (`tests/models/test_inference.py`).
@@ -15,10 +15,10 @@ from newfound._internal.threads import in_threads
 from newfound.models.architecture import LIKELIHOODS, MODELS, SIGMA_FLOOR, Architecture
 from newfound.preprocessing.columns import Blocks, Preprocessing
 
-BLOCK_BYTES = 2**20  # of the widest layer of a block of rows: what fits in a core's own cache, and is enough for BLAS
-TILE = 64  # rows: BLAS computes an incomplete tile by other kernels, which round differently
+BLOCK_BYTES = 2**20  # of the widest layer of a block of rows: fits in the cache of a core and is enough for BLAS
+TILE = 64  # rows; for an incomplete tile BLAS uses other kernels, which round differently
 DOUBLE_PRECISION_ROWS = 64  # up to here double precision costs no more, and no digit depends on the order of the rows
-NEGLIGIBLE = 1e-10  # a less probable component changes no mean of z in single precision
+NEGLIGIBLE = 1e-10  # a component with a lower probability does not change the mean of z in single precision
 
 Weights = Mapping[str, np.ndarray]  # by the names of `models.base.weights_of`
 Activation = Callable[[np.ndarray], np.ndarray]
@@ -29,25 +29,17 @@ def sigmoid(h: np.ndarray) -> np.ndarray:
     return np.float32(0.5) * (np.tanh(np.float32(0.5) * h) + 1)
 
 
-class Activations:
-    """Of the hidden layers, each by its name in `jax.nn`; they may write over h."""
+def gelu(h: np.ndarray) -> np.ndarray:
+    """½ h (1 + tanh √(2/π) (h + 0.044715 h³)), the approximation of JAX."""
+    return np.float32(0.5) * h * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (h + np.float32(0.044715) * h**3)))
 
-    @staticmethod
-    def relu(h: np.ndarray) -> np.ndarray:
-        return np.maximum(h, 0, out=h)
 
-    @staticmethod
-    def gelu(h: np.ndarray) -> np.ndarray:
-        """½ h (1 + tanh √(2/π) (h + 0.044715 h³)), as JAX approximates it."""
-        return np.float32(0.5) * h * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (h + np.float32(0.044715) * h**3)))
-
-    @staticmethod
-    def silu(h: np.ndarray) -> np.ndarray:
-        return h * sigmoid(h)
-
-    @staticmethod
-    def tanh(h: np.ndarray) -> np.ndarray:
-        return np.tanh(h, out=h)
+ACTIVATIONS: dict[str, Activation] = {  # by their names in `jax.nn`; they may overwrite h
+    "relu": lambda h: np.maximum(h, 0, out=h),
+    "gelu": gelu,
+    "silu": lambda h: h * sigmoid(h),
+    "tanh": lambda h: np.tanh(h, out=h),
+}
 
 
 class Layer(NamedTuple):
@@ -70,33 +62,33 @@ class Perceptron:
     input_bias: np.ndarray
     hidden: tuple[Layer, ...]
     outputs: tuple[Layer, ...]
-    activate: Activation
+    activation: str
 
     @classmethod
     def of(cls, weights: Weights, network: str, activation: str) -> "Perceptron":
-        """The network of this name among a model's weights."""
+        """The network of this name, from the weights of a model."""
 
         def arrays(kind: str) -> list[np.ndarray]:
             names = (f".{network}.{kind}[{i}]" for i in range(len(weights)))
-            return [np.ascontiguousarray(weights[name].T) for name in names if name in weights]  # as BLAS likes it best
+            return [np.ascontiguousarray(weights[name].T) for name in names if name in weights]  # fastest for BLAS
 
         first, *others = arrays("hidden_biases")
         hidden = map(Layer, arrays("hidden_kernels"), others)
         outputs = map(Layer, arrays("output_kernels"), arrays("output_biases"))
-        activate = getattr(Activations, activation)
-        return cls(tuple(arrays("input_kernels")), first, tuple(hidden), tuple(outputs), activate)
+        return cls(tuple(arrays("input_kernels")), first, tuple(hidden), tuple(outputs), activation)
 
     def first(self, x: np.ndarray) -> np.ndarray:
-        """What the first input alone adds to the first hidden layer, before it is activated."""
+        """The contribution of the first input to the first hidden layer, before activation."""
         h = x @ self.input_kernels[0]
         h += self.input_bias
         return h
 
     def last(self, h: np.ndarray) -> np.ndarray:
-        """The last hidden layer, from the first one before it is activated; h may be written over."""
-        h = self.activate(h)
+        """The last hidden layer, from the first one before activation; h may be overwritten."""
+        activate = ACTIVATIONS[self.activation]
+        h = activate(h)
         for layer in self.hidden:
-            h = self.activate(layer(h))
+            h = activate(layer(h))
         return h
 
     def in_double_precision(self) -> "Perceptron":
@@ -110,7 +102,7 @@ class Perceptron:
 
     @property
     def widest(self) -> int:
-        """How many numbers a row has in its widest layer, the input included."""
+        """The size of the widest layer, input included."""
         return max(*self.input_kernels[0].shape, *(layer.kernel.shape[1] for layer in self.hidden))
 
 
@@ -156,7 +148,7 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What is asked of a posterior about a user's rows, floats or bytes, any number of them."""
+    """The answers of a posterior for a user's rows, floats or bytes, any number of them."""
 
     posterior: Posterior
     preprocessing: Preprocessing
@@ -181,7 +173,7 @@ class Inference:
         return self._map_blocks(lambda posterior, x: self._double_precision.mean_z(x.astype(float, copy=False)), X)
 
     def _map_blocks(self, function: Callable[[Posterior, np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
-        """`function` of the rows as the model sees them: chosen and scaled block by block, so X is never copied."""
+        """`function` of the selected and scaled columns, block by block, so that X is never copied."""
         size = self._block_rows
         if len(X) <= DOUBLE_PRECISION_ROWS:
             return function(self._double_precision, self._scaled(X).astype(float)).astype(np.float32)
@@ -191,7 +183,7 @@ class Inference:
         return np.concatenate(in_threads(lambda block: function(self.posterior, self._scaled(block)), blocks))
 
     def _scaled(self, rows: np.ndarray) -> np.ndarray:
-        """(rows − shift) · scale of the chosen columns, without the pass over them that would change nothing."""
+        """(rows − shift) · scale of the selected columns, without passes that would change nothing."""
         rows, (shift, scale) = self.preprocessing.select(rows), self.preprocessing.scaling
         shifts, scales = self._shifts_and_scales
         if shifts:
@@ -208,7 +200,7 @@ class Inference:
 
     @cached_property
     def _double_precision(self) -> Posterior:
-        """Else NumPy would convert all weights at every call."""
+        """The posterior in double precision, so that weights are not converted at every call."""
         return Posterior(self.posterior.classifier.in_double_precision(), self.posterior.encoder.in_double_precision())
 
     @cached_property
@@ -229,19 +221,19 @@ def normalised(probabilities: np.ndarray) -> np.ndarray:
     return probabilities
 
 
-# ---- Calibration: one number, the temperature T, makes the probabilities of a trained network honest ----
+# ---- Calibration: one number, the temperature T, corrects the probabilities of a trained network ----
 #     q_T(k | x) ∝ q(k | x)^(1/T)
 #
-# T > 1 makes an overconfident network less sure, T < 1 an underconfident one surer; T = 1 changes nothing. T is fitted
-# on labels that training did not see. These have no new classes: that T also suits new classes is an assumption.
+# T > 1 corrects overconfidence, T < 1 underconfidence; T = 1 changes nothing. T is fitted on held-out labels. These
+# are all of known classes, so T for new classes is an assumption.
 
-MIN_LABELS = 10  # with fewer, the prior would decide alone
+MIN_LABELS = 10  # with fewer, the prior would dominate
 LOWEST, HIGHEST = 0.2, 20.0  # of T; below, the probabilities of thousands of components would underflow in float32
-PRIOR_STD = 0.5  # of log T: where every held-out label is right, the likelihood alone would make all rows certain
+PRIOR_STD = 0.5  # of log T; without a prior, T would go to 0 if every held-out label is right
 
 
 def fit_temperature(log_probabilities: np.ndarray, component_class: np.ndarray, labels: np.ndarray) -> float:
-    """The T at which the true classes of held-out rows are most probable; 1 where there are fewer than MIN_LABELS.
+    """The T that maximises the probability of the true classes of held-out rows; 1 with fewer than MIN_LABELS.
 
     Minimises − Σ_rows log Σ_{k of the row's class} q_T(k | x) + (log T)² / (2 PRIOR_STD²).
 
@@ -280,7 +272,7 @@ def negative_log_likelihood(logits: np.ndarray, is_true: np.ndarray) -> float:
 
 
 def is_known(architecture: Architecture) -> bool:
-    """Whether rows can be generated here; where not, `compiled_inference` does so by the model's equations in JAX."""
+    """Whether rows can be generated here; otherwise `compiled_inference` does it in JAX."""
     likelihood = LIKELIHOODS[architecture.likelihood]
     can_decode = likelihood.needs_feature_types or likelihood.decodes_as is not None
     return can_decode and MODELS[architecture.model].p_z is not None
@@ -316,7 +308,11 @@ def draws(architecture: Architecture, weights: Weights, mean: np.ndarray, rng: n
     x, blocks = mean.copy(), _blocks(architecture)
     numeric = [i for feature_type, columns in blocks if feature_type == "numeric" for i in columns]
     if numeric:
-        x[:, numeric] += _sigma(weights) * rng.standard_normal((len(x), len(numeric))).astype(np.float32)
+        sigma = weights.get(".likelihood.sigma")
+        if sigma is None:  # learned for each column
+            gaussian = ".likelihood.gaussian" if ".likelihood.gaussian.unit" in weights else ".likelihood"
+            sigma = weights[f"{gaussian}.unit"] * (np.float32(SIGMA_FLOOR) + np.exp(weights[f"{gaussian}.log_ratio"]))
+        x[:, numeric] += sigma * rng.standard_normal((len(x), len(numeric))).astype(np.float32)
     for feature_type, columns in blocks:
         if feature_type == "binary":
             x[:, columns] = rng.random_sample((len(x), len(columns))) < mean[:, columns]
@@ -332,12 +328,3 @@ def _blocks(architecture: Architecture) -> Blocks:
     if likelihood.decodes_as is None:
         return architecture.blocks
     return ((likelihood.decodes_as, tuple(range(architecture.n_features))),)
-
-
-def _sigma(weights: Weights) -> np.ndarray:
-    """Of the numeric columns: one given value, or learned for each."""
-    given = weights.get(".likelihood.sigma")
-    if given is not None:
-        return given
-    gaussian = ".likelihood.gaussian" if ".likelihood.gaussian.unit" in weights else ".likelihood"
-    return weights[f"{gaussian}.unit"] * (np.float32(SIGMA_FLOOR) + np.exp(weights[f"{gaussian}.log_ratio"]))

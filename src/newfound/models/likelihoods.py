@@ -1,4 +1,4 @@
-"""p(x | ·): what the decoder's output means, for one row x of d_x features. `architecture.LIKELIHOODS` lists them."""
+"""p(x | ·): the distribution of one row x of d_x features. `architecture.LIKELIHOODS` lists them."""
 
 from abc import abstractmethod
 
@@ -25,7 +25,7 @@ class Likelihood(eqx.Module):
 
     @abstractmethod
     def draw(self, x: Row, key: Key[Array, ""]) -> Row:
-        """What the networks see of row x in one training step."""
+        """The input of the networks for row x in one training step."""
 
     @abstractmethod
     def log_prob(self, x: Row, output: Row) -> Float[Array, ""]:

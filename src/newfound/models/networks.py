@@ -1,4 +1,4 @@
-"""The one kind of network the models are made of, a small multi-layer perceptron, and its random numbers."""
+"""The network of all models, a small multi-layer perceptron, and its random numbers."""
 
 import dataclasses
 import math
@@ -112,7 +112,7 @@ class Mlp(eqx.Module):
         )
 
     def ignoring(self, position: int) -> "Mlp":
-        """The same network, but it treats every one-hot value of an input like the first; itself without that input."""
+        """The same network, but each value of a one-hot input is treated like the first. Unchanged without it."""
         if position >= len(self.input_kernels):
             return self
         kernel = self.input_kernels[position]
@@ -121,7 +121,7 @@ class Mlp(eqx.Module):
         return dataclasses.replace(self, input_kernels=kernels)
 
     def with_inputs(self, position: int, source: np.ndarray) -> "Mlp":
-        """Each value of a one-hot input is treated like the one that `source` names; itself without that input."""
+        """Each value of a one-hot input is treated like the one in `source`. Unchanged without that input."""
         if position >= len(self.input_kernels):
             return self
         kernels = list(self.input_kernels)
@@ -129,7 +129,7 @@ class Mlp(eqx.Module):
         return dataclasses.replace(self, input_kernels=tuple(kernels))
 
     def with_outputs(self, source: np.ndarray) -> "Mlp":
-        """Each value of the only output is computed like the one that `source` names."""
+        """Each value of the only output is computed like the one in `source`."""
         (kernel,), (bias,) = self.output_kernels, self.output_biases
         return dataclasses.replace(self, output_kernels=(kernel[source],), output_biases=(bias[source],))
 

@@ -1,4 +1,4 @@
-"""The objective: evidence lower bounds for rows with and without a label, and what the classifier is rewarded for.
+"""The objective: evidence lower bounds for rows with and without a label, and the terms of the classifier.
 
     maximise  E_labelled [ L_l(x, y) + α log q(y | x) ]  +  E_unlabelled [ L_u(x) + α ρ pu_log_prob(x) ]
 
@@ -7,7 +7,7 @@
 
 (The paper prints −α; a classifier is to be rewarded for log q(y | x), so the sign here is +.)
 
-Both bounds are one formula. Let w be one-hot where a row has a label, and q(y | x) where it has none.
+Both bounds are one formula. Let w be one-hot for a row with a label, and q(y | x) for a row without.
 
     L(x) = E_{y ~ w} [ E_{z ~ q(z|x,y)} log p(x | y, z) − KL(q(z | x, y) ‖ p(z | y)) ] − KL(w ‖ p(y))
 
@@ -36,13 +36,13 @@ class Expectation(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The objective's terms, for each row or weighed over a batch."""
+    """The objective's terms, for each row, or weighted over a batch."""
 
     reconstruction: Float[Array, "*batch"]
     kl_z: Float[Array, "*batch"]
     kl_y: Float[Array, "*batch"]
-    log_q_label: Float[Array, "*batch"]  # 0 where a row has none
-    pu_log_prob: Float[Array, "*batch"]  # 0 where a row has a label
+    log_q_label: Float[Array, "*batch"]  # 0 without a label
+    pu_log_prob: Float[Array, "*batch"]  # 0 with a label
 
     @property
     def elbo(self) -> Float[Array, "*batch"]:
@@ -73,7 +73,7 @@ def row_terms(
     y_key, z_key = jax.random.split(key)
     log_p = jax.lax.stop_gradient(model.log_p_y)
     is_labelled = label != UNLABELLED
-    one_hot = jax.nn.one_hot(label, log_q.size)  # all zeros where there is no label
+    one_hot = jax.nn.one_hot(label, log_q.size)  # all zeros without a label
     w = jnp.where(is_labelled, one_hot, jnp.exp(log_q))
     log_w = jnp.where(is_labelled, 0.0, log_q)  # only read where w > 0
 
@@ -126,11 +126,10 @@ def gumbel_softmax(
 
 
 def pu_log_prob(log_q: Float[Array, " K"], targets: Float[Array, " K"]) -> Float[Array, ""]:
-    """Σ_y t_y log q(y | x), where discovery estimated t_y = P(y | x): the PU estimate, and the graph of neighbours.
+    """Σ_y t_y log q(y | x), with t_y = P(y | x) from discovery (`newfound.discovery.pu`).
 
-    Labels show where the known classes are; missing labels elsewhere show where they are not, and t is estimated from
-    both (`newfound.discovery.pu`). Without this term a classifier learns from labelled rows alone, and gives a similar
-    new class the name of a known one.
+    Labels show where the known classes are, and missing labels show where they are not; t is estimated from both.
+    Without this term a classifier learns from labelled rows alone and confuses new classes with similar known ones.
     """
     return targets @ log_q
 

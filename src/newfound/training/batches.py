@@ -1,4 +1,4 @@
-"""From rows on the host to chunks of training steps; and the rows that no step trains on."""
+"""From rows on the host to chunks of training steps; and the validation rows."""
 
 import warnings
 from collections import deque
@@ -15,26 +15,26 @@ from newfound.models.objective import Expectation
 from newfound.preprocessing.columns import Scaling
 from newfound.training.steps import compiled_validation_batch
 
-# ---- From rows on the host to chunks of training steps: shuffled, stacked, one chunk ahead of the device ----
-# A chunk holds the rows of the next S steps as one array, so that the number of rows in the data is in no compiled
-# shape, and beside them the state of its streams, so that whoever has trained on a chunk knows where to go on.
+# ---- Chunks of training steps: shuffled, stacked, one chunk ahead of the device ----
+# A chunk holds the rows of the next steps as one array, so that compiled shapes do not depend on the number of rows.
+# With it comes the state of the streams, from which training can be resumed.
 
 T = TypeVar("T")
 
 
 class StreamState(NamedTuple):
-    """Where a stream of batches is: all that a later one needs to go on with the same rows."""
+    """The state of a stream of batches, from which another stream continues with the same rows."""
 
-    generator: Any  # of NumPy's bit generator
-    labelled: np.ndarray  # row numbers drawn but not yet taken
+    generator: Any  # the state of NumPy's bit generator
+    labelled: np.ndarray  # row numbers drawn but not used yet
     unlabelled: np.ndarray
 
 
 class Chunk(NamedTuple):
-    """The rows of the next steps of every restart, in the data's own dtype, and what is known of them."""
+    """The rows of the next steps of every restart, in the dtype of the data, with labels and targets."""
 
     rows: np.ndarray  # (restarts, steps, batch, features)
-    labels: np.ndarray  # (restarts, steps, batch), UNLABELLED where there is none
+    labels: np.ndarray  # (restarts, steps, batch), UNLABELLED for none
     targets: np.ndarray | None  # (restarts, steps, batch, components), of the PU term
 
 
@@ -54,10 +54,10 @@ class ShuffledStream:
 
 
 class BatchStream:
-    """Endless batches for one restart: `n_labelled` rows that carry a label, then `n_unlabelled` rows that carry none.
+    """Endless batches for one restart: `n_labelled` rows with a label, then `n_unlabelled` rows without.
 
-    The two kinds are drawn apart because the objective is a sum of two expectations: a batch drawn from all rows
-    alike would hold no labelled row at all where labels are few.
+    The two kinds are drawn separately, because the objective is a sum of two expectations and a batch of all rows would
+    often have no labelled row if labels are rare.
     """
 
     def __init__(self, labels: np.ndarray, indices: np.ndarray, batch_size: int, seed: int):
@@ -70,7 +70,7 @@ class BatchStream:
 
     @property
     def rows_per_epoch(self) -> int:
-        """An epoch is one pass over the rows without a label, or over all rows where each has one."""
+        """An epoch is one pass over the rows without a label, or over all rows if each has one."""
         return len(self.unlabelled.indices if self.n_unlabelled else self.labelled.indices)
 
     @property
@@ -106,7 +106,7 @@ def make_chunk(
 
 
 def prefetch(produce: Iterator[T], ahead: int = 2) -> Generator[T, None, None]:
-    """The items of `produce`, made in a thread of their own, at most `ahead` of them waiting."""
+    """The items of `produce`, made in another thread, at most `ahead` of them in advance."""
     end: Any = object()
     with ThreadPoolExecutor(1) as executor:
         waiting: deque[Future[T]] = deque(executor.submit(next, produce, end) for _ in range(ahead))
@@ -118,10 +118,10 @@ def prefetch(produce: Iterator[T], ahead: int = 2) -> Generator[T, None, None]:
             executor.shutdown(wait=True, cancel_futures=True)
 
 
-# ---- The rows that no step trains on: which they are, and how well every restart does on them ----
+# ---- Validation rows, and the score of every restart on them ----
 
-BATCH_ROWS = 512  # rows are padded to whole batches, so that their number is in no compiled shape
-MAX_UNLABELLED_ROWS = 2_000  # more would tell no more
+BATCH_ROWS = 512  # rows are padded to whole batches, so that compiled shapes do not depend on their number
+MAX_UNLABELLED_ROWS = 2_000  # for validation
 
 
 def split_rows(
@@ -132,8 +132,8 @@ def split_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers for training and validation: the same share of every label, at least one, and of the unlabelled.
 
-    Where rows have groups (people, sites), whole groups are held out, so that validation tells how well a model does on
-    others than it has seen.
+    If rows have groups (people, sites), whole groups are held out, so that validation measures the accuracy for new
+    groups.
     """
     if validation_fraction == 0:
         return np.arange(len(codes)), np.array([], dtype=int)
@@ -142,8 +142,8 @@ def split_rows(
         if is_held_out.any():
             return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
         warnings.warn(
-            "No group can be held out for validation whole: each holds all labels of some class. Rows of all groups "
-            "are held out instead, so accuracies are those for groups that the model has seen.",
+            "No whole group can be held out for validation, because each group has all labels of some class. Rows of "
+            "all groups are held out instead, so accuracies are those for groups that the model has seen.",
             stacklevel=6,
         )
     chosen = []
@@ -156,9 +156,9 @@ def split_rows(
 
 
 def _held_out_groups(codes: np.ndarray, groups: np.ndarray, share: float, rng: np.random.RandomState) -> list:
-    """Groups with labels, until they hold the share of the labels or no more can be spared; none if none can be.
+    """Random groups with this share of the labels, or less if a class would lose its last training label.
 
-    Every class keeps a label to learn from. Then groups without labels, until the share of the rows is reached.
+    Then random groups without labels, until they have the share of the rows.
     """
     names, group = np.unique(groups, return_inverse=True)
     counts = contingency(group, codes, (len(names), codes.max() + 2))  # UNLABELLED is the last column
@@ -175,7 +175,7 @@ def _held_out_groups(codes: np.ndarray, groups: np.ndarray, share: float, rng: n
 
 
 class ValidationSet:
-    """Validation rows in their own dtype, their labels, and which class each component belongs to."""
+    """Validation rows in their own dtype, their labels, and the class of each component."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class ValidationSet:
         self.is_labelled = labels != UNLABELLED
 
     def score(self, models: DeepGenerativeModel) -> tuple[np.ndarray, np.ndarray]:
-        """Mean ELBO, and accuracy on the labels, of every restart; nan where there is nothing to score."""
+        """Mean ELBO and accuracy on the labels for every restart; nan without rows or labels."""
         if len(self.X) == 0:
             nothing = np.full(models.log_p_y.shape[0], np.nan)
             return nothing, nothing

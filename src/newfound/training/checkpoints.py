@@ -1,9 +1,9 @@
-"""Where a long fit stands, on disk: all that it takes to go on with the same bits.
+"""Checkpoints of a long fit on disk, from which it continues with the same bits.
 
 A checkpoint is one safetensors file: parameters, moments of the optimiser and keys of every restart, the states to go
-back to, the histories, the rows drawn but not yet used, what the present phase trains on; and as JSON in its header the
-state of the random generators and the place in the schedule. Its name holds the step and a checksum. What discovery
-found lies beside it. Nothing that is read can run code.
+back to, the histories, the rows drawn but not used yet, and the labels and targets of the phase. The JSON in its header
+has the state of the random generators and the position in the schedule. Its name contains the step and a checksum. The
+discovery is in a file of its own. Reading never runs code.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from newfound.discovery.record import Discovery, Evidence, Selection
 from newfound.discovery.tree import ClassTree
 
 SECONDS = 60.0  # between two checkpoints; shorter fits have none
-N_KEPT = 2  # should the last one be damaged, there is one before
+N_KEPT = 2  # in case the last one is damaged
 NAME = re.compile(r"training-(\d+)-([0-9a-f]{16})\.safetensors")
 DISCOVERY = re.compile(r"discovery-([0-9a-f]{16})\.safetensors")
 
@@ -34,7 +34,7 @@ Tensors = dict[str, np.ndarray]
 
 
 class Checkpoint(NamedTuple):
-    """What one holds."""
+    """The content of a checkpoint."""
 
     tensors: Tensors
     about: dict[str, Any]
@@ -42,12 +42,12 @@ class Checkpoint(NamedTuple):
 
 @dataclass
 class Checkpoints:
-    """A folder for them, and how often; `resumed` is the one from which a fit goes on."""
+    """A folder for checkpoints, and their interval; `resumed` is the one from which a fit continues."""
 
     folder: Path
     every: float = SECONDS
     resumed: Checkpoint | None = None
-    found: Discovery | None = None  # what discovery found, once it did
+    found: Discovery | None = None  # once discovered
     identity: str = ""  # of the rows, labels and settings
     last: float = field(default_factory=time.monotonic)
     has_failed: bool = False
@@ -57,16 +57,15 @@ class Checkpoints:
         return time.monotonic() - self.last >= self.every
 
     def identify(self, *parts: Any) -> None:
-        """Refuse to go on with other rows, labels or settings than those of the checkpoint."""
+        """Refuse to continue with other rows, labels or settings than those of the checkpoint."""
         self.identity = _digest(parts)
         if self.resumed is not None and self.resumed.about["identity"] != self.identity:
             raise ValueError(
-                "The checkpoint is of another fit: the data or the settings are not what they were. Fit again without "
-                "--resume."
+                "The checkpoint is of another fit: the data or the settings have changed. Fit again without --resume."
             )
 
     def save(self, tensors: Tensors, about: dict[str, Any]) -> None:
-        """Write one and remove older ones; a disk that is full is told once, and training goes on."""
+        """Write a checkpoint and remove older ones; if it cannot be written, warn once and continue."""
         self.last = time.monotonic()
         try:
             make_folders(self.folder)
@@ -76,10 +75,11 @@ class Checkpoints:
                 metadata={"about": json.dumps(about)},
             )
             replace_file(self.folder / f"training-{about['step']:010d}-{_sum(content)}.safetensors", content)
-            self._prune()
+            for path in checkpoint_files(self.folder)[:-N_KEPT]:
+                disk.remove(path)
         except OSError as error:
             if not self.has_failed:
-                warnings.warn(f"No checkpoint could be written ({error}); training goes on.", stacklevel=2)
+                warnings.warn(f"No checkpoint could be written ({error}); training continues.", stacklevel=2)
             self.has_failed = True
 
     def _save_discovery(self) -> str | None:
@@ -91,18 +91,14 @@ class Checkpoints:
             replace_file(self.folder / name, content)
         return name
 
-    def _prune(self) -> None:
-        for path in checkpoint_files(self.folder)[:-N_KEPT]:
-            disk.remove(path)
-
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """The oldest first."""
+    """The checkpoints of a folder, the oldest first."""
     return sorted(path for path in folder.glob("training-*") if NAME.fullmatch(path.name))
 
 
 def latest(folder: Path, every: float = SECONDS) -> Checkpoints | None:
-    """To go on from the last checkpoint in a folder that is whole; None where there is none."""
+    """To continue from the last undamaged checkpoint in a folder; None without one."""
     for path in reversed(checkpoint_files(folder)):
         content = path.read_bytes()
         if NAME.fullmatch(path.name)[2] != _sum(content):  # type: ignore[index]
@@ -145,7 +141,7 @@ def _digest(parts: Any) -> str:
     return digest.hexdigest()
 
 
-# ---- what discovery found --------------------------------------------------------------------------------------------
+# ---- the discovery as a file ----
 
 
 def discovery_to_bytes(found: Discovery) -> bytes:

@@ -1,4 +1,4 @@
-"""The phases of training, as data: what each trains on, with what weights, for how many steps."""
+"""The phases of training as data: the labels, weights and number of steps of each."""
 
 import math
 from collections.abc import Iterator
@@ -21,27 +21,27 @@ from newfound.models.objective import Expectation, Weights
 from newfound.preprocessing.columns import Scaling
 from newfound.training.steps import Hyperparameters, Restarts
 
-# ---- The settings of one training: the estimator's, with what "auto" means for the rows at hand ----
+# ---- The settings of one training: those of the estimator, with "auto" resolved for these rows ----
 
 EPOCHS = (5, 150)  # the fewest and the most that "auto" gives
 PRETRAIN_EPOCHS = (1, 60)
-MOST = 2  # times the steps that it aims at, however few epochs that is: more rows than these teach nothing new
+MAX_TARGET_RATIO = 2  # steps relative to the target, even if that is less than the minimum of epochs
 DEFAULTS = Config()
-MAX_LABEL_REPEATS = 10  # a labelled row weighs at most as much as this many others, or few labels would be overfit
+MAX_LABEL_REPEATS = 10  # weight of a labelled row relative to an unlabelled one, against overfitting of few labels
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """All that training needs to know besides the model and the rows."""
+    """All settings of training except the model and the rows."""
 
     batch_size: int
-    max_epochs: float | int  # "auto" may give a part of one
+    max_epochs: float | int  # "auto" may be less than one
     pretrain_epochs: float | int
     learning_rate: float
     pu_weight: float = 0.0
     labelled_weight: float = 1.0  # of all labelled rows together, relative to those without a label
     has_few_labels: bool = False
-    is_refit: bool = False  # it begins with trained models: nothing is pretrained
+    is_refit: bool = False  # starts with trained models, without pretraining
     config: Config = DEFAULTS
 
     @property
@@ -51,18 +51,13 @@ class TrainingSettings:
 
     @property
     def n_iter_no_change(self) -> int | None:
-        """Evaluations without a better validation ELBO before early stopping, if there is any."""
+        """Evaluations without a better validation ELBO before early stopping; None without early stopping."""
         return self.config.optimisation.n_iter_no_change if self.config.optimisation.early_stopping else None
 
     @property
     def weights(self) -> Weights:
         objective = self.config.objective
         return Weights(_number(objective.label_weight), _number(self.pu_weight))
-
-    @property
-    def no_weights(self) -> Weights:
-        """Nothing for the classifier: VAE pretraining."""
-        return Weights(*[_number(0)] * 2)
 
     def hyperparameters(self, weights: Weights) -> Hyperparameters:
         return Hyperparameters(
@@ -83,7 +78,7 @@ def training_settings(
     pu_weight: float,
     pretrains: bool,
 ) -> TrainingSettings:
-    """For rows with these codes of labels; `pretrains` is whether the model does so by default."""
+    """For rows with these codes of labels; `pretrains` is whether the model pretrains by default."""
     optimisation = config.optimisation
     n_unlabelled = int((labels == UNLABELLED).sum())
     steps_per_epoch = math.ceil((n_unlabelled or len(labels)) / batch_size)
@@ -105,7 +100,7 @@ def training_settings(
 
 def _epochs(target_steps: int, steps_per_epoch: int, limits: tuple[int, int]) -> float | int:
     whole = min(max(limits[0], target_steps // steps_per_epoch), limits[1])
-    return min(whole, MOST * target_steps / steps_per_epoch)
+    return min(whole, MAX_TARGET_RATIO * target_steps / steps_per_epoch)
 
 
 def _number(value: float | int) -> jax.Array:
@@ -113,23 +108,20 @@ def _number(value: float | int) -> jax.Array:
     return jax.device_put(np.float32(value))
 
 
-# ---- The phases of training, as data: what each trains on, with what weights, for how many steps ----
-# 1. VAE pretraining: with one component only, until z-space has a shape, where components are to be found in it
-#    (init="kmeans"; few rows make no z-space worth the name).
-# 2. Pseudo-labels: every row is given a component (`newfound.discovery`, `newfound.initialisation`), and trained on as
-# if
-#    it were its label.
+# ---- The phases ----
+# 1. VAE pretraining with one component, if components are to be found in z-space (init="kmeans", with enough rows).
+# 2. Pseudo-labels: every row has a component (from discovery or `discovery.rows.initialise`) as if it were its label.
 # 3. The objective itself.
 #
-# A refit has the third only.
+# A refit has only the third.
 
 VAE, PSEUDO_LABELS, OBJECTIVE = "VAE pretraining", "pseudo-labels", "objective"
 STEPS_PER_CHUNK = 32
-CHUNKS_BETWEEN_EVALUATIONS = (4, 32)  # at least and at most, however small or large an epoch is
+CHUNKS_BETWEEN_EVALUATIONS = (4, 32)  # at least and at most; an epoch in between
 
 
 class TrainingData(NamedTuple):
-    """Rows in their own dtype, the codes of their labels (UNLABELLED where there is none), and which rows are what."""
+    """Rows in their own dtype, the codes of their labels (UNLABELLED for none), and the split."""
 
     X: np.ndarray
     labels: np.ndarray
@@ -137,15 +129,15 @@ class TrainingData(NamedTuple):
     validation: np.ndarray  # row numbers
     scaling: Scaling
     classes: Classes
-    images: Images | None = None  # what rows are, if they are images
-    found: Assignment | None = None  # a class for every row, where these were discovered before
+    images: Images | None = None  # if rows are images
+    found: Assignment | None = None  # from discovery
 
 
 class Phase(NamedTuple):
-    """What a stretch of steps trains on."""
+    """The labels, targets and weights of a number of steps."""
 
     name: str
-    labels: list[np.ndarray]  # for each restart, the component of every row, UNLABELLED where it is free
+    labels: list[np.ndarray]  # for each restart, the component of every row, UNLABELLED if it is free
     targets: list[np.ndarray] | None  # for each restart, P(y | x) of every component, for the PU term
     weights: Weights
     n_steps: int
@@ -153,7 +145,7 @@ class Phase(NamedTuple):
 
 
 class KeptPhase(NamedTuple):
-    """What a phase that was cut short trained on."""
+    """The labels and targets of a phase that was interrupted."""
 
     name: str
     labels: list[np.ndarray]
@@ -161,7 +153,7 @@ class KeptPhase(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """How many steps each phase has, and how fast each learns: flat in pretraining, then a cosine down to nothing."""
+    """The steps of each phase, and the learning rate: constant in pretraining, then a cosine decay to 0."""
 
     vae_steps: int
     pseudo_label_steps: int
@@ -194,7 +186,7 @@ class Schedule(NamedTuple):
         return self.pretrain_steps + self.main_steps
 
     def learning_rates(self, first_step: int) -> np.ndarray:
-        """Of the chunk that begins at `first_step`."""
+        """The learning rate of each step of the chunk that begins at `first_step`."""
         steps = np.arange(first_step, first_step + STEPS_PER_CHUNK)
         progress = np.maximum(steps - self.pretrain_steps, 0) / self.main_steps
         return (self.learning_rate * 0.5 * (1 + np.cos(np.pi * progress))).astype(np.float32)
@@ -205,13 +197,13 @@ def _whole_chunks(n_steps: float | int) -> int:
 
 
 def is_pretrained(settings: TrainingSettings, classes: Classes) -> bool:
-    """Where there are new components, or so few labels that clusters tell what they mean."""
+    """Whether there are new components, or few labels, to which pseudo-labels can add something."""
     has_use = bool(classes.new_components) or (settings.has_few_labels and settings.pu_weight > 0)
     return bool(settings.pretrain_epochs) and has_use and not settings.is_refit
 
 
 def has_pu_term(settings: TrainingSettings, data: TrainingData) -> bool:
-    """The same in every phase, so that one compiled program serves them all."""
+    """Whether targets are used: the same in every phase, so that one compiled program serves them all."""
     has_targets = data.found is not None and data.found.targets is not None
     learns_from_them = is_pretrained(settings, data.classes) or settings.is_refit
     return learns_from_them and settings.pu_weight > 0 and has_targets
@@ -225,9 +217,9 @@ def phases(
     seeds: list[int],
     resumed: KeptPhase | None = None,
 ) -> Iterator[Phase]:
-    """The phases one by one: what the second trains on is found from what the first has learned.
+    """The phases one by one; the pseudo-labels of the second are found after the first.
 
-    Where training goes on from a checkpoint, those before its phase are left out, and it trains on what it did.
+    A resumed training starts with the phase of its checkpoint, with the same labels and targets.
     """
     every = [0] * len(seeds)
     first = "" if resumed is None else resumed.name
@@ -236,7 +228,7 @@ def phases(
     targets = [np.zeros(shape, np.float32) for _ in every] if has_targets else None
     if schedule.vae_steps and first in ("", VAE):
         one_component = [np.zeros_like(data.labels) for _ in every]
-        yield Phase(VAE, one_component, targets, settings.no_weights, schedule.vae_steps)
+        yield Phase(VAE, one_component, targets, Weights(_number(0), _number(0)), schedule.vae_steps)
     if resumed is not None and first != VAE:
         labels, targets = resumed.labels, resumed.targets
     elif schedule.pseudo_label_steps:
@@ -256,13 +248,18 @@ def phases(
 def initialise_restarts(
     restarts: Restarts, data: TrainingData, settings: TrainingSettings, seeds: list[int], *, has_vae: bool
 ) -> list[Assignment]:
-    """For each restart a component for every row; where z-space has a shape, components are placed there."""
+    """For each restart a component for every row; after VAE pretraining, components are placed in z-space."""
     models = jax.device_get(restarts.states.model)
     assignments, placed = [], []
     for i, seed in enumerate(seeds):
         latent = latent_posterior(jax.tree.map(itemgetter(i), models), data.X, data.scaling) if has_vae else None
-        mean = None if latent is None else latent.mean
-        found = _in_components(data.found or _initialise(data, mean, settings, seed), data.classes)
+        found = data.found
+        if found is None:
+            labels = np.full_like(data.labels, UNLABELLED)
+            labels[data.training] = data.labels[data.training]
+            rows = Rows(data.X, data.scaling, data.images, None if latent is None else latent.mean)
+            found = initialise(rows, labels, data.classes.n_known, len(data.classes.new_components), seed)
+        found = _in_components(found, data.classes)
         assignments.append(found)
         if latent is not None:
             placed.append(component_init(latent, found.labels, data.classes.n_components))
@@ -271,33 +268,25 @@ def initialise_restarts(
     return assignments
 
 
-def _initialise(data: TrainingData, latent: np.ndarray | None, settings: TrainingSettings, seed: int) -> Assignment:
-    labels = np.full_like(data.labels, UNLABELLED)
-    labels[data.training] = data.labels[data.training]
-    n_known, n_new = data.classes.n_known, len(data.classes.new_components)
-    rows = Rows(data.X, data.scaling, data.images, latent)
-    return initialise(rows, labels, n_known, n_new, seed)
-
-
 def _in_components(found: Assignment, classes: Classes) -> Assignment:
-    """What was found of the known classes, then of new components, in the order of the model's components."""
+    """The assignment in the order of the model's components, from known classes first."""
     order = np.array([*classes.known_components, *classes.new_components])
     targets = None if found.targets is None else found.targets[:, np.argsort(order)]
     return Assignment(order[found.labels], targets)
 
 
-# ---- where components begin in z-space -------------------------------------------------------------------------------
+# ---- the initial positions of components in z-space ----
 
 
 class LatentPosterior(NamedTuple):
-    """q(z | x) of every row, as long as there is one component only."""
+    """q(z | x) of every row, while there is only one component."""
 
     mean: np.ndarray  # (rows, d_z)
     var: np.ndarray  # (rows, d_z)
 
 
 class ComponentInit(NamedTuple):
-    """Where each component begins in z-space."""
+    """The initial position of each component in z-space."""
 
     mean: np.ndarray  # (components, d_z)
     log_var: np.ndarray  # (components, d_z)
@@ -316,7 +305,7 @@ def _first_posterior(model: DeepGenerativeModel, rows: Array, scaling: Scaling) 
 
 
 def component_init(latent: LatentPosterior, component: np.ndarray, n_components: int) -> ComponentInit:
-    """The mean and variance of z in each component; those of all rows where a component has none."""
+    """The mean and variance of z in each component; those of all rows for an empty one."""
     mean = np.tile(latent.mean.mean(axis=0), (n_components, 1))
     var = np.tile(latent.mean.var(axis=0) + latent.var.mean(axis=0), (n_components, 1))
     for k in np.unique(component):

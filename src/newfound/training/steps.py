@@ -1,8 +1,9 @@
-"""The compiled half of training: a step, a chunk of steps, an evaluation; and the state of every restart."""
+"""The compiled part of training: a step, a chunk of steps, an evaluation; and the state of every restart."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,63 +22,44 @@ from newfound.models.networks import HASHED, key_of
 from newfound.models.objective import Expectation, Terms, Weights, batch_terms, row_terms
 from newfound.preprocessing.columns import Scaling
 
-# ---- How programs are compiled and kept between processes: a second fit of the same shape starts at once ----
+# ---- Compiled programs, kept between processes so that a second fit of the same shape starts at once ----
 
-MOST_BYTES = 256 * 2**20  # of kept programs; those not used for longest go first
+MAX_CACHE_BYTES = 256 * 2**20  # of compiled programs; the least recently used go first
 
 
 def keep_compiled_programs() -> None:
-    """Let JAX keep compiled programs in the user's cache folder, unless the process has chosen one of its own.
+    """Let JAX keep compiled programs in the user's cache folder, unless the process has set another one.
 
-    This changes settings of the whole process, so only the command line calls it, or a user who sets NEWFOUND_CACHE to
-    a folder. The empty string keeps nothing.
+    This changes settings of the whole process, so only the command line does it, or a user who sets NEWFOUND_CACHE to
+    a folder. With the empty string nothing is kept.
     """
     if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
         return
-    folder = _folder()
-    if folder is None:
-        return
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_compilation_cache_max_size", MOST_BYTES)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-
-
-def keep_compiled_programs_if_asked() -> None:
-    """For a user's own program: only where NEWFOUND_CACHE names a folder."""
-    if os.environ.get("NEWFOUND_CACHE"):
-        keep_compiled_programs()
-
-
-def _folder() -> Path | None:
     chosen = os.environ.get("NEWFOUND_CACHE")
     if chosen == "":
-        return None
+        return
     from platformdirs import user_cache_path
 
     folder = (Path(chosen) if chosen else user_cache_path("newfound")) / "programs"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError:  # a read-only home is no reason to fail: compile each time
-        return None
-    return folder
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_compilation_cache_max_size", MAX_CACHE_BYTES)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 
-def training_options(*, is_brief: bool) -> dict[str, Any]:
-    """XLA's options for the training step.
-
-    Matrix products of the sizes of a step are quicker by Eigen than by YNNPACK, XLA's default, which is left its
-    reductions: an eighth off the step at batch 64 x 200 units. A brief training is compiled for longer than it runs;
-    XLA's older code generator takes two thirds of the time, for steps that take an eighth more.
-    """
-    return _accepted(EIGEN + OLDER_GENERATOR if is_brief else EIGEN)
+def keep_compiled_programs_if_asked() -> None:
+    """For a user's own program: only if NEWFOUND_CACHE names a folder."""
+    if os.environ.get("NEWFOUND_CACHE"):
+        keep_compiled_programs()
 
 
-def validation_options(*, is_brief: bool) -> dict[str, Any]:
-    """XLA's options for the evaluation of validation rows, of which a brief training has a few."""
-    return _accepted(OLDER_GENERATOR + UNOPTIMISED if is_brief else ())
-
-
+# Eigen computes matrix products of the size of a step faster than YNNPACK, XLA's default, which keeps the reductions:
+# an eighth off the step at batch 64 x 200 units. A brief training takes longer to compile than to run; XLA's older code
+# generator compiles in two thirds of the time, for steps that take an eighth longer.
 Options = tuple[tuple[str, Any], ...]
 EIGEN: Options = (("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_REDUCE"),)
 OLDER_GENERATOR: Options = (("xla_cpu_use_fusion_emitters", False),)
@@ -86,7 +68,7 @@ UNOPTIMISED: Options = (("xla_backend_optimization_level", 0),)
 
 @cache
 def _accepted(options: Options) -> dict[str, Any]:
-    """Those that this XLA takes; none on another device than a CPU."""
+    """The options that this XLA accepts; none on a device other than a CPU."""
     if not options or jax.default_backend() != "cpu":
         return {}
     if _compiles(options):
@@ -102,14 +84,14 @@ def _compiles(options: Options) -> bool:
     return True
 
 
-# ---- The compiled half of training: a step, a chunk of steps, an evaluation of validation rows. Pure functions ----
+# ---- Pure functions: a step, a chunk of steps, an evaluation of validation rows ----
 
 ADAM = optax.scale_by_adam()
-SMALL = 2**16  # numbers of an array that is packed with others
+PACKED_SIZE = 2**16  # smaller arrays are packed together
 
 
 class Hyperparameters(NamedTuple):
-    """Numbers that may change without compiling again."""
+    """Numbers that can change without a new compilation."""
 
     weights: Weights
     labelled_weight: Float[Array, ""]  # of all labelled rows together, relative to those without a label
@@ -118,7 +100,7 @@ class Hyperparameters(NamedTuple):
 
 
 class TrainState(NamedTuple):
-    """All that a step changes."""
+    """The state that a step changes."""
 
     model: DeepGenerativeModel
     moments: optax.OptState
@@ -126,7 +108,7 @@ class TrainState(NamedTuple):
 
 
 class StepInfo(NamedTuple):
-    """What a step reports: loss = −reconstruction + kl_z + kl_y + α (cross_entropy + ρ · pu_loss)."""
+    """The report of a step: loss = −reconstruction + kl_z + kl_y + α (cross_entropy + ρ · pu_loss)."""
 
     loss: Float[Array, "*steps"]
     reconstruction: Float[Array, "*steps"]
@@ -138,19 +120,16 @@ class StepInfo(NamedTuple):
 
 
 def init_states(seeds: Sequence[int], log_p_y: np.ndarray, sigma: float, architecture: Architecture) -> TrainState:
-    """A fresh state for every restart."""
+    """The initial state of every restart."""
     prior, unit = jax.device_put((log_p_y, np.float32(sigma)))
     begun = [
         MODELS[architecture.model].in_jax.init(np.random.default_rng(seed), architecture, prior, unit) for seed in seeds
     ]
     models = jax.device_put(jax.tree.map(lambda *leaves: np.stack(leaves), *begun))
     moments = jax.eval_shape(jax.vmap(lambda model: ADAM.init(packed(model))), models)
-    return TrainState(models, jax.tree.map(lambda of: np.zeros(of.shape, of.dtype), moments), _keys(seeds))
-
-
-def _keys(seeds: Sequence[int]) -> Key[Array, " restarts"]:
-    words = [np.random.SeedSequence(seed).generate_state(2) for seed in seeds]
-    return jax.random.wrap_key_data(jax.device_put(np.stack(words)), impl=HASHED)
+    words = np.stack([np.random.SeedSequence(seed).generate_state(2) for seed in seeds])
+    keys = jax.random.wrap_key_data(jax.device_put(words), impl=HASHED)
+    return TrainState(models, jax.tree.map(lambda of: np.zeros(of.shape, of.dtype), moments), keys)
 
 
 def train_step(
@@ -164,9 +143,11 @@ def train_step(
     n_labelled: int,
     expectation: Expectation,
 ) -> tuple[TrainState, StepInfo]:
-    """One step of Adam on the batch's objective, the gradient clipped to a norm."""
+    """One step of Adam on the objective of a batch, with the gradient clipped to a norm."""
     key, step_key = jax.random.split(state.key)
-    weights = row_weights(len(rows), n_labelled, hyperparameters.labelled_weight)
+    # The weighted sum over the batch is labelled_weight · E over labelled rows + E over unlabelled rows.
+    of_labelled = hyperparameters.labelled_weight / max(n_labelled, 1)
+    weights = jnp.where(np.arange(len(rows)) < n_labelled, of_labelled, 1 / max(len(rows) - n_labelled, 1))
 
     def loss(model: DeepGenerativeModel) -> tuple[Float[Array, ""], Terms]:
         of_rows = batch_terms(
@@ -194,7 +175,7 @@ def train_step(
 
 
 class Packed(NamedTuple):
-    """The arrays of a model, small ones joined: a program for each of them takes long to compile."""
+    """The arrays of a model, small ones joined, because a program for each array takes long to compile."""
 
     large: list[Array]
     small: Float[Array, " n"]
@@ -202,23 +183,23 @@ class Packed(NamedTuple):
 
 def packed(tree: PyTree) -> Packed:
     leaves = jax.tree.leaves(tree)
-    small = [jnp.ravel(leaf) for leaf in leaves if leaf.size < SMALL]
-    return Packed([leaf for leaf in leaves if leaf.size >= SMALL], jnp.concatenate(small))
+    small = [jnp.ravel(leaf) for leaf in leaves if leaf.size < PACKED_SIZE]
+    return Packed([leaf for leaf in leaves if leaf.size >= PACKED_SIZE], jnp.concatenate(small))
 
 
 def unpacked(packed: Packed, like: PyTree) -> PyTree:
     leaves, structure = jax.tree.flatten(like)
-    ends = np.cumsum([leaf.size for leaf in leaves if leaf.size < SMALL])
+    ends = np.cumsum([leaf.size for leaf in leaves if leaf.size < PACKED_SIZE])
     large, small = iter(packed.large), iter(jnp.split(packed.small, ends[:-1]))
     return jax.tree.unflatten(
-        structure, [next(small).reshape(leaf.shape) if leaf.size < SMALL else next(large) for leaf in leaves]
+        structure, [next(small).reshape(leaf.shape) if leaf.size < PACKED_SIZE else next(large) for leaf in leaves]
     )
 
 
 def over_devices(chunk: PyTree, states: TrainState) -> tuple[PyTree, TrainState]:
-    """The rows of every step spread over this process's devices, the states on each of them; as they are on one device.
+    """The rows of every step spread over the devices of this process, and the states on each; unchanged on one device.
 
-    XLA divides the program accordingly, and adds up the gradients.
+    XLA divides the program accordingly and adds up the gradients.
     """
     devices, batch = jax.local_devices(), jax.tree.leaves(chunk)[0].shape[2]
     if len(devices) == 1 or batch % len(devices):
@@ -226,12 +207,6 @@ def over_devices(chunk: PyTree, states: TrainState) -> tuple[PyTree, TrainState]
     mesh = Mesh(np.array(devices), ("rows",))
     spread, everywhere = NamedSharding(mesh, PartitionSpec(None, None, "rows")), NamedSharding(mesh, PartitionSpec())
     return jax.device_put(chunk, spread), jax.device_put(states, everywhere)
-
-
-def row_weights(n_rows: int, n_labelled: int, labelled_weight: Float[Array, ""]) -> Float[Array, " batch"]:
-    """Weights by which a batch's sum is `labelled_weight` · E over its labelled rows + E over its unlabelled rows."""
-    is_labelled = np.arange(n_rows) < n_labelled
-    return jnp.where(is_labelled, labelled_weight / max(n_labelled, 1), 1 / max(n_rows - n_labelled, 1))
 
 
 def train_chunk(
@@ -260,14 +235,14 @@ def train_chunk(
 
 @cache
 def compiled_train_chunk(is_brief: bool = False) -> Callable[..., tuple[TrainState, StepInfo]]:
-    """`train_chunk`, compiled once for every shape; made on first use, because its options depend on the device."""
-    static = ("n_labelled", "expectation")
-    return jax.jit(train_chunk, static_argnames=static, compiler_options=training_options(is_brief=is_brief))
+    """`train_chunk`, compiled once per shape; made on first use, because its options depend on the device."""
+    options = _accepted(EIGEN + OLDER_GENERATOR if is_brief else EIGEN)
+    return jax.jit(train_chunk, static_argnames=("n_labelled", "expectation"), compiler_options=options)
 
 
 @cache
 def compiled_validation_batch(is_brief: bool) -> Callable[..., tuple[Array, Array]]:
-    options = validation_options(is_brief=is_brief)
+    options = _accepted(OLDER_GENERATOR + UNOPTIMISED if is_brief else ())
     return jax.jit(validation_batch, static_argnames="expectation", compiler_options=options)
 
 
@@ -278,9 +253,9 @@ def validation_batch(
     temperature: Float[Array, ""],
     expectation: Expectation,
 ) -> tuple[Float[Array, "restarts batch"], Int[Array, "restarts batch"]]:
-    """The ELBO of each row, its label unread, and its most probable component.
+    """The ELBO of each row without its label, and its most probable component.
 
-    The noise is the same at every evaluation, so that two can be compared.
+    The noise is the same in every evaluation, so that evaluations can be compared.
     """
     keys = jax.random.split(key_of(0), len(rows))
 
@@ -296,7 +271,7 @@ def validation_batch(
 
 
 def select(is_chosen: np.ndarray, chosen: PyTree, other: PyTree) -> PyTree:
-    """For each restart: `chosen` where the flag is set, else `other`; no program is needed where all restarts agree."""
+    """For each restart: `chosen` where the flag is set, else `other`; no program is needed if all restarts agree."""
     if is_chosen.all():
         return chosen
     return _select(is_chosen, chosen, other) if is_chosen.any() else other
@@ -307,11 +282,11 @@ def _select(is_chosen: Bool[Array, " restarts"], chosen: PyTree, other: PyTree) 
     return jax.vmap(lambda flag, a, b: jax.tree.map(partial(jnp.where, flag), a, b))(is_chosen, chosen, other)
 
 
-# ---- states as named arrays ------------------------------------------------------------------------------------------
+# ---- states as named arrays ----
 
 
 def named_leaves(tree: PyTree) -> list[tuple[str, np.ndarray]]:
-    """The arrays of a state by their places in it; keys as the words that they are."""
+    """The arrays of a state by their paths in it; keys as words."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return [
         (jax.tree_util.keystr(path), np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf))
@@ -320,7 +295,7 @@ def named_leaves(tree: PyTree) -> list[tuple[str, np.ndarray]]:
 
 
 def with_leaves(tree: PyTree, tensors: Mapping[str, np.ndarray], prefix: str) -> PyTree:
-    """A state of the same structure, of arrays by their names."""
+    """A state of the same structure, from arrays by name."""
     leaves, structure = jax.tree_util.tree_flatten_with_path(tree)
     stored = [(leaf, tensors[prefix + jax.tree_util.keystr(path)]) for path, leaf in leaves]
     return jax.tree.unflatten(
@@ -336,20 +311,18 @@ def _is_key(leaf: Any) -> bool:
     return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-# ---- The host's half of training: what has happened to each restart so far, and how it ended ----
+# ---- Training on the host: the history of each restart, and how it ended ----
 
 COUNTERS = ("best_elbo", "latest_elbo", "n_iter_since_best", "learning_rate_reductions")  # an entry for each restart
-
-
-MAX_LEARNING_RATE_REDUCTIONS = 8  # a loss that is not finite halves the rate; once more and training has diverged
+MAX_LEARNING_RATE_REDUCTIONS = 8  # a loss that is not finite halves the rate; after these, training has diverged
 
 
 class Restarts:
-    """The restarts being trained: their states, the states to go back to, and the history of each."""
+    """The restarts in training: their states, the states to go back to, and their histories."""
 
     def __init__(self, states: TrainState, n: int, n_iter_no_change: int | None):
         self.states = states
-        self.last_finite = states  # as of the last evaluation: what a restart goes back to
+        self.last_finite = states  # at the last evaluation; a restart goes back to it if its loss is not finite
         self.best = states.model  # by validation ELBO
         self.best_elbo = np.full(n, -np.inf)
         self.latest_elbo = np.full(n, np.nan)
@@ -364,7 +337,7 @@ class Restarts:
         return np.array([termination is None for termination in self.terminations])
 
     def advance(self, states: TrainState, info: StepInfo) -> None:
-        """Take the new states; where the loss is no longer finite, go back, to go on at half the learning rate."""
+        """Take the new states; if a loss is not finite, go back and continue at half the learning rate."""
         finite = np.isfinite(info.loss).all(axis=1) & np.isfinite(info.grad_norm).all(axis=1)
         if (self.active & finite).all():
             self.states = states
@@ -378,13 +351,13 @@ class Restarts:
                 self.learning_rate_reductions[i] += 1
 
     def place_components(self, means: np.ndarray, log_vars: np.ndarray) -> None:
-        """Place the components of every restart in z-space; there is no way back to before."""
+        """Place the components of every restart in z-space; states from before are dropped."""
         place = jax.vmap(lambda model, mean, log_var: model.place_components(mean, log_var))
         self.states = self.states._replace(model=place(self.states.model, means, log_vars))
         self.last_finite = self.states
 
     def evaluate(self, elbo: np.ndarray, *, is_pretraining: bool) -> None:
-        """Take in the validation ELBO of the present states (nan where there are no validation rows)."""
+        """Record the validation ELBO of the current states (nan without validation rows)."""
         self.latest_elbo = np.where(self.active, elbo, self.latest_elbo)
         self.last_finite = select(self.active, self.states, self.last_finite)
         if is_pretraining:
@@ -398,12 +371,12 @@ class Restarts:
                 self.terminations[i] = Termination.EARLY_STOPPING
 
     def record(self, values: dict[str, np.ndarray]) -> None:
-        """Add to the history of every active restart; each column holds a value for each restart."""
+        """Add to the history of every active restart; each array has a value for each restart."""
         for i in np.flatnonzero(self.active):
             self.histories[i].append({name: of_restarts[i] for name, of_restarts in values.items()})
 
     def to_tensors(self) -> dict[str, np.ndarray]:
-        """All that changes, except how restarts ended."""
+        """The whole state except the terminations."""
         trees = {"states": self.states, "last_finite": self.last_finite, "best": self.best}
         tensors = {f"{what}{name}": leaf for what, tree in trees.items() for name, leaf in named_leaves(tree)}
         tensors |= {name: np.asarray(getattr(self, name)) for name in COUNTERS}
@@ -413,7 +386,7 @@ class Restarts:
         return tensors
 
     def restore(self, tensors: Mapping[str, np.ndarray], terminations: Sequence[str | None]) -> None:
-        """The same, from what `to_tensors` gave."""
+        """Restore the state from `to_tensors` and the terminations."""
         self.states = with_leaves(self.states, tensors, "states")
         self.last_finite = with_leaves(self.last_finite, tensors, "last_finite")
         self.best = with_leaves(self.best, tensors, "best")
@@ -428,24 +401,25 @@ class Restarts:
             ]
 
     def terminate(self, termination: Termination) -> None:
-        """Every restart that is still active ends like this."""
+        """End every active restart with this condition."""
         self.terminations = [termination if t is None else t for t in self.terminations]
 
     def results(self, seeds: list[int]) -> list[RestartResult]:
-        """What each restart leaves: its last state where it went on to the limit, else its best."""
+        """The result of each restart: its last state if it reached the limit of epochs, else its best."""
         last, best = jax.device_get((self.states.model, self.best))
-        return [self._result(i, seed, last, best) for i, seed in enumerate(seeds)]
-
-    def _result(self, i: int, seed: int, last: DeepGenerativeModel, best: DeepGenerativeModel) -> RestartResult:
-        termination = self.terminations[i]
-        assert termination is not None
-        keeps_last = termination is Termination.MAX_EPOCHS or not np.isfinite(self.best_elbo[i])
-        records = self.histories[i]
-        return RestartResult(
-            seed=seed,
-            weights=weights_of(jax.tree.map(lambda array: array[i], last if keeps_last else best)),
-            termination_condition=termination,
-            validation_elbo=float(self.latest_elbo[i] if keeps_last else self.best_elbo[i]),
-            learning_rate_reductions=int(self.learning_rate_reductions[i]),
-            history={name: np.array([r[name] for r in records]) for name in (records[0] if records else {})},
-        )
+        found = []
+        for i, (seed, termination) in enumerate(zip(seeds, self.terminations, strict=True)):
+            assert termination is not None
+            keeps_last = termination is Termination.MAX_EPOCHS or not np.isfinite(self.best_elbo[i])
+            records = self.histories[i]
+            found.append(
+                RestartResult(
+                    seed=seed,
+                    weights=weights_of(jax.tree.map(itemgetter(i), last if keeps_last else best)),
+                    termination_condition=termination,
+                    validation_elbo=float(self.latest_elbo[i] if keeps_last else self.best_elbo[i]),
+                    learning_rate_reductions=int(self.learning_rate_reductions[i]),
+                    history={name: np.array([r[name] for r in records]) for name in (records[0] if records else {})},
+                )
+            )
+        return found
