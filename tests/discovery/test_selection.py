@@ -269,7 +269,7 @@ def test_a_group_column_is_no_feature(tmp_path):
     dataset = read_dataset(path, label="y", group="site")
     assert dataset.feature_names == ["x"]
     assert dataset.groups.tolist() == ["north", "south", ""]
-    assert any("'site' has 3 groups" in sentence for sentence in dataset.log)
+    assert any("'site' gives 3 groups" in sentence for sentence in dataset.log)
     again = read_dataset(path, schema=dataset.schema)
     assert again.feature_names == ["x"]
     assert not any("Not used" in sentence for sentence in again.log)

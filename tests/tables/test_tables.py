@@ -312,3 +312,22 @@ def test_importing_the_package_imports_nothing_heavy():
     code = f"import newfound.tables.read, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_reading_a_csv_by_its_schema_imports_only_what_it_needs(tmp_path):
+    import subprocess
+    import sys
+
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2.5\n3,4.5\n")
+    code = (
+        "import sys\n"
+        "from newfound.tables.dataset import Column, Schema\n"
+        "from newfound.tables.read import read_batches, read_dataset\n"
+        "columns = tuple(Column(name, 'numeric', (i,), fill_value=0.0) for i, name in enumerate('ab'))\n"
+        "schema = Schema('table', columns, ())\n"
+        "assert len(read_dataset(sys.argv[1], schema=schema)) == sum(map(len, read_batches(sys.argv[1], schema)))\n"
+        "print(*(name.rpartition('.')[2] for name in sys.modules if name.startswith('newfound.tables.')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"cells", "dataset", "encode", "formats", "limits", "log", "read", "sources"}

@@ -176,11 +176,12 @@ def test_no_label_in_any_part_is_refused_by_the_name_of_the_folder(folder, sampl
         read_dataset(folder, label="kind", sample_rows=sample_rows)
 
 
-def test_a_dataset_names_the_file_that_it_cannot_read(folder):
+@pytest.mark.parametrize("sample_rows", [None, 100])
+def test_a_dataset_names_the_file_that_it_cannot_read(folder, sample_rows):
     dataset = ds.dataset(folder, format="parquet")
     (folder / "part-2.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(DataError, match=r"part-2.parquet"):
-        read_dataset(dataset, label="kind", sample_rows=100)
+        read_dataset(dataset, label="kind", sample_rows=sample_rows)
 
 
 def test_batches_of_a_folder_do_not_cross_files(folder):

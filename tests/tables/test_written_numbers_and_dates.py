@@ -190,7 +190,7 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows, n, size, ha
     path = tmp_path_factory.mktemp("records") / "t.csv"
     path.write_bytes(b"\xef\xbb\xbf" * has_mark + text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(own_columns, "BYTES", size)
+        patch.setattr(own_columns, "CHUNK_BYTES", size)
         records = CSVRecords(path)
         taken = []
         while part := records.take(n).to_pylist():

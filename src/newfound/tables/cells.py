@@ -129,15 +129,9 @@ def cell_type(arrow_type: Any) -> str:
         "categorical": (t.is_dictionary,),
         "null": (t.is_null,),
         "time": (t.is_temporal,),
-        "list": (is_list,),
+        "list": (t.is_list, t.is_large_list, t.is_fixed_size_list),
     }
     return next((name for name, any_of in tests.items() if any(test(arrow_type) for test in any_of)), "other")
-
-
-def is_list(arrow_type: Any) -> bool:
-    import pyarrow.types as t
-
-    return t.is_list(arrow_type) or t.is_large_list(arrow_type) or t.is_fixed_size_list(arrow_type)
 
 
 def text(cells: Any) -> Any:

@@ -179,7 +179,7 @@ def placed(columns: Sequence[Column]) -> list[Column]:
 # ---- Blocks of numbers, such as embeddings: a column of lists, or columns e0, e1, … that belong together ----
 # A block has one name in reports and one scale in the model, so that distances within it are kept.
 
-MIN_COLUMNS = 32  # of a block: fewer numbered columns may be different things
+MIN_BLOCK_COLUMNS = 32  # of a block: fewer numbered columns may be different things
 MAX_SPREAD_RATIO = 10.0  # of the standard deviations of its columns: beyond, they are probably in different units
 NUMBERED = re.compile(r"(.*?)(\d+)")
 
@@ -211,7 +211,7 @@ def join_numbered(columns: Sequence[Column], table: Any) -> list[Column]:
     joined: list[Column] = []
     for prefix, members in groupby(columns, key=_prefix):
         run = list(members)
-        if prefix is None or len(run) < MIN_COLUMNS or not _is_embedding(run, table):
+        if prefix is None or len(run) < MIN_BLOCK_COLUMNS or not _is_embedding(run, table):
             joined += run
             continue
         names = tuple(column.name for column in run)

@@ -80,7 +80,7 @@ class Dropped:
     """A column that is not in X."""
 
     name: str
-    why: str  # a key of `preprocessing_log.WHY_DROPPED`
+    why: str  # a key of `log.WHY_DROPPED`
     detail: str = ""
 
 

@@ -174,7 +174,7 @@ def _spread_rows(n_rows: int, at_most: int) -> np.ndarray:
 # ---- Relations between columns: constant, almost identical, or determined by the label ----
 
 ALMOST_IDENTICAL = 0.999  # correlation
-MAX_COLUMNS = 300  # that are compared in pairs
+MAX_COLUMNS_COMPARED = 300  # that are compared in pairs
 MAX_ROWS_COMPARED = 5000
 MIN_ROWS_PER_VALUE = 5  # labelled rows, on average: with fewer, a value may be in one class only by chance
 MAX_GROUPS_SHOWN = 5
@@ -205,7 +205,7 @@ def about_relations(columns: Sequence[Column], X: np.ndarray) -> list[str]:
 
 def _same_numbers(columns: Sequence[Column], X: np.ndarray) -> list[tuple[str, str]]:
     """Pairs of columns of numbers that are almost perfectly correlated."""
-    plain = [c for c in columns if c.feature_type in ("numeric", "binary")][:MAX_COLUMNS]
+    plain = [c for c in columns if c.feature_type in ("numeric", "binary")][:MAX_COLUMNS_COMPARED]
     values = X[:, [c.positions[0] for c in plain]].astype(float)
     varies = np.flatnonzero(values.std(axis=0) > 0)
     if len(varies) < 2 or len(values) < 3:
@@ -217,7 +217,8 @@ def _same_numbers(columns: Sequence[Column], X: np.ndarray) -> list[tuple[str, s
 
 def _same_categories(columns: Sequence[Column], X: np.ndarray) -> list[tuple[str, str]]:
     """Pairs of columns with the same categories under different names."""
-    categorical = [c for c in columns if c.feature_type == "categorical" and len(c.categories) > 1][:MAX_COLUMNS]
+    categorical = [c for c in columns if c.feature_type == "categorical" and len(c.categories) > 1]
+    categorical = categorical[:MAX_COLUMNS_COMPARED]
     codes = {c.name: X[:, list(c.positions)].argmax(axis=1) for c in categorical}
     return [
         (a.name, b.name)

@@ -15,7 +15,6 @@ from newfound.tables.cells import (
     cell_type,
     count_numbers,
     finite,
-    is_list,
     numbers,
     numbers_among_text,
     plain_numbers,
@@ -112,7 +111,7 @@ def list_values(cells: Any, column: Column, first_row: int = 0) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not is_list(cells.type):
+    if cell_type(cells.type) != "list":
         raise DataError(
             f"Column {column.name!r} holds values of type {cells.type}; the model was fitted on lists of "
             f"{column.width} numbers. Give such lists."

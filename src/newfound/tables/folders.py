@@ -1,6 +1,7 @@
 """Tables in parts: a folder of files, a PyArrow dataset, a matrix beside a table. All are read in blocks."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from newfound.tables.arrays import RowsOnDisk, load_features
 from newfound.tables.cells import cell_type
 from newfound.tables.dataset import Schema
 from newfound.tables.formats import ColumnSelection, column_names, validated, with_types
+from newfound.tables.limits import CELL_BYTES
 from newfound.tables.sources import OpenedTable, TableFile, check_names, regroup, table_files
 
 # ---- A folder of table files, and a dataset of PyArrow ----
@@ -65,23 +67,30 @@ class ArrowDataset(OpenedTable):
 
     @property
     def n_bytes(self) -> int:
-        return 8 * len(self.names) * self.dataset.count_rows()
+        with _arrow_errors_explained():
+            return CELL_BYTES * len(self.names) * self.dataset.count_rows()
 
     def read(self, selection: ColumnSelection) -> Any:
         return _one_table(list(self.blocks(selection, 1 << 20)), self.where)
 
     def blocks(self, selection: ColumnSelection, rows: int) -> Iterator[Any]:
-        import pyarrow as pa
-
         written = selection.as_written(self.dataset.schema.names)
         options = {"batch_size": rows, "batch_readahead": 1, "fragment_readahead": 1}  # the defaults take gigabytes
-        try:
+        with _arrow_errors_explained():
             batches = self.dataset.scanner(columns=written, **options).to_batches()
             yield from regroup((validated(batch).rename_columns(list(selection.names)) for batch in batches), rows)
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(
-                f"The dataset cannot be read ({reason_of(error, 300)}). Copy that file again, or leave it out."
-            ) from None
+
+
+@contextmanager
+def _arrow_errors_explained() -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"The dataset cannot be read ({reason_of(error, 300)}). Copy that file again, or leave it out."
+        ) from None
 
 
 def _check_same_columns(first: TableFile, other: TableFile) -> None:

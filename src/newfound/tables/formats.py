@@ -18,7 +18,7 @@ import numpy as np
 from newfound._internal.words import DataError, quoted_list, reason_of, shortened
 from newfound.labels import MISSING
 from newfound.tables.cells import NUMBER, not_a_number
-from newfound.tables.limits import check_memory
+from newfound.tables.limits import CELL_BYTES, check_memory
 
 
 class ColumnSelection(NamedTuple):
@@ -113,7 +113,7 @@ def opened_by_arrow(path: Path, format_name: str) -> Iterator[Any]:
 
 # ---- CSV and TSV, read by Arrow. If Arrow fails, the file is read again, slowly, to find the row that is wrong ----
 
-BLOCK = 1 << 20  # bytes that Arrow parses at a time; larger blocks are slower and take more memory,
+PARSED_BYTES = 1 << 20  # bytes that Arrow parses at a time; larger blocks are slower and take more memory,
 ROWS_IN_BLOCK = 32  # but rows must fit: the block of a wide table has this many times the length of its header
 READ_ERRORS = (csv.Error, EOFError, OSError, zlib.error)  # of the file, or of the gzip around it
 LONGEST_LINE = 1 << 26  # characters of a header: a file without line breaks is not read whole
@@ -190,7 +190,7 @@ class CSVFormat(TableFormat):
 
         written = selection.as_written(self._header(path))
         return {
-            "read_options": arrow_csv.ReadOptions(block_size=max(BLOCK, ROWS_IN_BLOCK * len(_first_line(path)))),
+            "read_options": arrow_csv.ReadOptions(block_size=max(PARSED_BYTES, ROWS_IN_BLOCK * len(_first_line(path)))),
             "parse_options": arrow_csv.ParseOptions(delimiter=self.delimiter_of(path), newlines_in_values=True),
             "convert_options": _convert_options(selection, written),
         }
@@ -223,7 +223,7 @@ def with_types(table: Any, selection: ColumnSelection) -> Any:
     written = content.getvalue()
     typed = arrow_csv.read_csv(
         pa.BufferReader(written),
-        read_options=arrow_csv.ReadOptions(block_size=max(BLOCK, written.size)),
+        read_options=arrow_csv.ReadOptions(block_size=max(PARSED_BYTES, written.size)),
         parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
         convert_options=_convert_options(selection, selection.names),
     )
@@ -319,7 +319,6 @@ def _open(path: Path, encoding: str = "utf-8-sig") -> TextIO:
 
 # ---- Parquet ----
 
-CELL = 8  # bytes of a number
 PAGES_AT_A_TIME = 2**16  # bytes of each column; by default, Arrow holds whole row groups, which may be the whole file
 
 
@@ -360,7 +359,7 @@ class ParquetFormat(TableFormat):
 
         with opened_by_arrow(path, self.name) as file:
             about = ParquetFile(file).metadata
-            return about.num_rows * about.num_columns * CELL
+            return about.num_rows * about.num_columns * CELL_BYTES
 
 
 # ---- Feather, the file format of Arrow ----

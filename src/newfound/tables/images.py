@@ -28,9 +28,9 @@ from newfound.tables.sources import IMAGE_SUFFIXES, TableFile, check_column
 
 # ---- IDX: four bytes of magic, the dimensions, then the values ----
 
-TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-CHUNK = 1 << 24  # bytes
-REMEDY = "Download or copy it again."
+IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+CHUNK_BYTES = 1 << 24
+IDX_REMEDY = "Download or copy it again."
 
 
 def is_idx(path: Path) -> bool:
@@ -49,17 +49,17 @@ def read_idx(path: str | PathLike) -> np.ndarray:
             check_memory(min(expected, DEFLATE * path.stat().st_size), repr(path.name))
             chunks: list[bytes] = []  # read at once, a wrong header would reserve all the memory it announces
             missing = expected + 1
-            while missing > 0 and (chunk := file.read(min(missing, CHUNK))):
+            while missing > 0 and (chunk := file.read(min(missing, CHUNK_BYTES))):
                 chunks.append(chunk)
                 missing -= len(chunk)
             content = b"".join(chunks)
     except (EOFError, OSError, zlib.error) as error:
-        raise DataError(f"{path.name!r} is cut short or damaged ({error}). {REMEDY}") from None
+        raise DataError(f"{path.name!r} is cut short or damaged ({error}). {IDX_REMEDY}") from None
     if len(content) != expected:
         got = f"{len(content):,}" if len(content) < expected else "more"
         raise DataError(
             f"The header of {path.name!r} announces {' × '.join(f'{n:,}' for n in shape)} values, {expected:,} bytes, "
-            f"but {got} follow. {REMEDY}"
+            f"but {got} follow. {IDX_REMEDY}"
         )
     return np.frombuffer(content, dtype).reshape(shape)
 
@@ -73,15 +73,15 @@ def open_unzipped(path: Path) -> BinaryIO:
 
 def _read_header(file: BinaryIO, path: Path) -> tuple[np.dtype, tuple[int, ...]]:
     magic = file.read(4)
-    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES or not 1 <= magic[3] <= 4:
+    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in IDX_TYPES or not 1 <= magic[3] <= 4:
         raise DataError(
             f"{path.name!r} is not an IDX file: it starts with {magic.hex(' ') or 'nothing'}, expected the bytes "
-            f"00 00, a type and a number of dimensions. {REMEDY}"
+            f"00 00, a type and a number of dimensions. {IDX_REMEDY}"
         )
     dimensions = file.read(4 * magic[3])
     if len(dimensions) < 4 * magic[3]:
-        raise DataError(f"{path.name!r} ends inside its header. {REMEDY}")
-    return np.dtype(TYPES[magic[2]]), tuple(int(n) for n in np.frombuffer(dimensions, ">u4"))
+        raise DataError(f"{path.name!r} ends inside its header. {IDX_REMEDY}")
+    return np.dtype(IDX_TYPES[magic[2]]), tuple(int(n) for n in np.frombuffer(dimensions, ">u4"))
 
 
 def read_idx_images(
@@ -119,7 +119,7 @@ def _read_labels(path: str | PathLike | None, n_rows: int, class_names: Sequence
     wrong = codes[(codes < 0) | (codes >= len(class_names))]
     if len(wrong):
         raise DataError(
-            f"{Path(path).name!r} holds the label {wrong[0]}, but there are {len(class_names)} classes. {REMEDY}"
+            f"{Path(path).name!r} holds the label {wrong[0]}, but there are {len(class_names)} classes. {IDX_REMEDY}"
         )
     return Labels.of_distinct(class_names, codes.astype(np.int64), class_names)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from newfound._internal.words import DataError
 
 LARGE = 2**30  # bytes of cells: a larger source is not held whole
+CELL_BYTES = 8  # of a number
 ROWS_AT_A_TIME = 32_768  # in a block,
 CELLS_AT_A_TIME = 2**22  # and fewer rows if there are many columns
 MAX_MEMORY_SHARE = 0.75  # that one file may fill

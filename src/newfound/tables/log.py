@@ -44,7 +44,7 @@ WHY_DROPPED = {  # the reason, and how to use the column anyway
     "empty": ("all cells are missing", ""),
     "index": ("they are the index that pandas stored", ""),
 }
-PARTS = {"days": "days since {start}", "weekday": "day of week", "hour": "hour"}
+PARTS_IN_WORDS = {"days": "days since {start}", "weekday": "day of week", "hour": "hour"}
 
 
 def about_columns(columns: Sequence[Column]) -> list[str]:
@@ -85,7 +85,8 @@ def _by_type(columns: Iterable[Column]) -> list[list[Column]]:
 
 def _date_in_words(column: Column) -> str:
     order = "" if column.date_order in ("year first", "time only") else f"{column.date_order}; "
-    return f"{column.name!r} ({order}{and_list(PARTS[part].format(start=column.start) for part in column.parts)})"
+    parts = and_list(PARTS_IN_WORDS[part].format(start=column.start) for part in column.parts)
+    return f"{column.name!r} ({order}{parts})"
 
 
 def _format_in_words(column: Column) -> str:

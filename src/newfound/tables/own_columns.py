@@ -13,7 +13,7 @@ from newfound.tables.sources import OpenedTable, TableFile, check_column, is_tab
 
 # ---- The records of a CSV file as they are written, byte for byte, a few at a time ----
 
-BYTES = 1 << 22  # read at a time
+CHUNK_BYTES = 1 << 22  # read at a time
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 QUOTE, NEWLINE = ord('"'), ord("\n")
 
@@ -44,7 +44,7 @@ def _chunks(path: Path) -> Iterator[Any]:
     """Arrow text of the records, without blank lines."""
     with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb") as file:
         rest = file.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
-        while part := file.read(BYTES):
+        while part := file.read(CHUNK_BYTES):
             content = rest + part
             codes = np.frombuffer(content, np.uint8)
             ends = np.flatnonzero(codes == NEWLINE)

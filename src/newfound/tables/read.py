@@ -69,7 +69,8 @@ def read_table(source: Any, choice: "Choice", features: Any = None, sampling: Sa
     opened = _sampled_if_large(whole, choice.label, sampling)
     label, group = choice.label, choice.group
     index = [name for name in opened.names if PANDAS_INDEX.fullmatch(name)]
-    kept = [name for name in opened.names if name not in {*choice.ignore, *index}]
+    unread = {*choice.ignore, *index}
+    kept = [name for name in opened.names if name not in unread]
     as_text = {*filter(None, (label, choice.id, group)), *choice.categorical}
     selection = ColumnSelection(kept, text=as_text, marked={*filter(None, [label])})
     table = opened.read(selection)
@@ -131,7 +132,8 @@ def read_table_like(
     table = opened.read(plan.selection)
     _check_has_rows(table, opened.where)
     dataset = _assemble(table, plan, own_ids=opened.row_ids())
-    extra = [name for name in opened.names if name not in {*plan.selection.names, *schema.dropped}]
+    expected = {*plan.selection.names, *schema.dropped}
+    extra = [name for name in opened.names if name not in expected]
     log = [
         f"Read {count(len(dataset), 'row')} from {opened.where} by the schema of the fitted model.",
         *dataset.log,
@@ -174,7 +176,8 @@ def _plan(opened: OpenedTable, schema: Schema, label: str | None, id: str | None
     needed = [name for column in schema.columns for name in column.read_from]
     if schema.kind == "images":
         raise DataError(f"The model was fitted on images, but {opened.where} is a table. Give it images.")
-    lacking = [name for name in needed if name not in set(opened.names)]
+    there = set(opened.names)
+    lacking = [name for name in needed if name not in there]
     if lacking:
         raise DataError(
             f"{opened.where} lacks {len(lacking)} of the {count(len(needed), 'column')} the model was fitted on: "

@@ -21,9 +21,9 @@ from newfound.tables.formats import ColumnSelection, with_types
 from newfound.tables.limits import rows_at_a_time
 from newfound.tables.sources import OpenedTable
 
-MAX_ROWS = 200_000  # of a sample, if the user gives no number,
-MAX_BYTES = 2**28  # and of its cells
-MIN_ROWS = 1_000
+MAX_USUAL_ROWS = 200_000  # of a sample, if the user gives no number,
+MAX_USUAL_BYTES = 2**28  # and of its cells
+MIN_USUAL_ROWS = 1_000
 LABELLED_SHARE = 0.1  # of the sample's size: the maximum number of labelled rows that are kept in addition
 SALT = 0x6E66  # other random numbers than those of a user who picked rows to label with the same seed
 MAX_GROWTH = 2  # times its size: then the sample is thinned out
@@ -136,8 +136,8 @@ def max_rows_of_a_class(counts: Sequence[int], room: int) -> int:
 
 def usual_size(n_bytes: int, n_rows: int) -> int:
     """The size of a sample of rows that take `n_bytes` together."""
-    fit = MAX_BYTES * max(1, n_rows) // max(1, n_bytes)
-    return max(MIN_ROWS, min(MAX_ROWS, fit))
+    fit = MAX_USUAL_BYTES * max(1, n_rows) // max(1, n_bytes)
+    return max(MIN_USUAL_ROWS, min(MAX_USUAL_ROWS, fit))
 
 
 def label_counts(labels: Labels) -> dict[str, int]:

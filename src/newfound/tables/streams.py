@@ -18,7 +18,7 @@ from newfound.preprocessing.checks import as_rows, check_finite, check_numeric
 from newfound.preprocessing.columns import Moments, SumOverRows
 from newfound.tables.cells import cell_type
 from newfound.tables.formats import ColumnSelection, with_types
-from newfound.tables.limits import LARGE, rows_at_a_time
+from newfound.tables.limits import CELL_BYTES, LARGE, rows_at_a_time
 from newfound.tables.read import is_arrow_dataset, open_source
 from newfound.tables.sampling import Drawing, Sample, chosen_rows, draw, joined, usual_size
 from newfound.tables.sources import OpenedTable, check_column
@@ -27,7 +27,7 @@ from newfound.tables.sources import OpenedTable, check_column
 # Fitting needs few rows, predicting needs all: a sample is drawn in one pass, sums over all rows are computed in a
 # second pass, and predictions are made a block at a time.
 
-MIN_SAMPLE = 100
+MIN_GIVEN_ROWS = 100
 
 
 class SampledRows(NamedTuple):
@@ -116,9 +116,9 @@ def draw_sample(
 
     if groups is not None:
         raise ValueError("groups are for rows in memory. Leave them out, or give X as an array or a frame.")
-    if sample_rows is not None and not Number(MIN_SAMPLE, whole=True).accepts(sample_rows):
+    if sample_rows is not None and not Number(MIN_GIVEN_ROWS, whole=True).accepts(sample_rows):
         raise ValueError(
-            f"sample_rows must be a whole number of at least {MIN_SAMPLE}, or None; got {sample_rows!r}. A smaller "
+            f"sample_rows must be a whole number of at least {MIN_GIVEN_ROWS}, or None; got {sample_rows!r}. A smaller "
             f"sample shows no classes."
         )
     sample = source.sample(sample_rows, int(check_random_state(random_state).randint(2**31 - 1)))
@@ -186,8 +186,7 @@ def _of_matrix(block: Any, of_block: Callable[[np.ndarray], Moments], names: Seq
 # JAX. `pip install newfound[distributed]`.
 
 JOINED_AT_ONCE = 8  # partial results in one task
-PARTITION = 2**40  # more than the rows of any partition
-CELL = 8  # bytes
+PARTITION_ROWS = 2**40  # more than the rows of any partition
 
 
 def is_dask(X: Any) -> bool:
@@ -230,7 +229,7 @@ class DaskRows:
         """Drawn on the workers; only the sample is sent to the client."""
         import dask
 
-        size = size or usual_size(CELL * self.n_columns, 1)
+        size = size or usual_size(CELL_BYTES * self.n_columns, 1)
         draw_one = dask.delayed(partial(sample_of_partition, label=self.label, size=size, seed=seed))
         drawn = [draw_one(part, y, i) for i, (part, y) in enumerate(zip(self.parts, self.labels, strict=True))]
         n_rows = dask.delayed(attrgetter("n_rows"))
@@ -241,7 +240,7 @@ class DaskRows:
             raise DataError("No partition has a row with a label. Name the column that holds them, or leave y out.")
         sample = sample.in_order()
         before = np.concatenate([[0], np.cumsum(lengths)])
-        numbers = before[sample.numbers // PARTITION] + sample.numbers % PARTITION
+        numbers = before[sample.numbers // PARTITION_ROWS] + sample.numbers % PARTITION_ROWS
         y: list[Any] | None = list(sample.labels)  # text again becomes what it was
         if self.label_kind is None:
             y = None
@@ -274,7 +273,7 @@ def sample_of_partition(part: Any, y: Any, i: int, label: str | None, size: int,
     drawing = Drawing(size, (seed, i))
     drawing.add(rows, labels)
     sample = joined(drawing.kept)
-    return sample._replace(numbers=sample.numbers + i * PARTITION)
+    return sample._replace(numbers=sample.numbers + i * PARTITION_ROWS)
 
 
 def _of_partition(part: Any, of_block: Callable[[Any], Moments], names: Sequence[str] | None) -> Moments | None:
@@ -317,7 +316,11 @@ def predicted_lazily(predictor: Any, method: str, X: Any, options: dict[str, Any
     return rows.map_blocks(answer, sent, chunks=(rows.chunks[0], (example.shape[1],)), meta=example[:0, :0])
 
 
-NAMES = {"predict": "newfound_class", "predict_new_proba": "newfound_p_new", "predict_component": "newfound_component"}
+SERIES_NAMES = {
+    "predict": "newfound_class",
+    "predict_new_proba": "newfound_p_new",
+    "predict_component": "newfound_component",
+}
 
 
 def answer_of_partition(part: Any, predictor: Any, method: str, options: dict[str, Any]) -> Any:
@@ -334,7 +337,7 @@ def answer_of_partition(part: Any, predictor: Any, method: str, options: dict[st
         return answer if len(part) else part.join(answer[own].iloc[:0])
     answer = answer[: len(part)]
     if answer.ndim == 1:
-        return pd.Series(answer, index=part.index, name=NAMES.get(method))
+        return pd.Series(answer, index=part.index, name=SERIES_NAMES.get(method))
     if method == "predict_proba":
         columns = [str(name) for name in predictor.classes_]
     else:
