@@ -76,11 +76,11 @@ SCAN = "pyarrow: scan"
 def ways(folder: Path) -> dict[str, Run]:
     import pyarrow.parquet as pq
 
-    from newfound.runs.predict import Wanted, predict_file
+    from newfound.runs.predict import OutputOptions, predict_file
     from newfound.runs.run import open_run
 
     run, table, out = open_run(folder / "run"), folder / "many.parquet", folder / "out.parquet"
-    only_answers = Wanted(False, ANSWER)
+    only_answers = OutputOptions(False, ANSWER)
     of = run.model.fitted_.inference
     rows = np.zeros((8_192, PARQUET_COLUMNS), np.float32)
     n_blocks = pq.ParquetFile(table).metadata.num_rows // len(rows)

@@ -193,7 +193,7 @@ def test_the_same_by_the_command_line(run):
     assert newfound("cut", "run", "1", cwd=cwd).stdout.splitlines()[-1] == "1 new class"
     assert "[red]c" in (run.folder / "report.html").read_text()
     assert "is discarded" in newfound("discard", "run", "[red]c", cwd=cwd).stdout
-    assert newfound("undo", "run", cwd=cwd).stdout.startswith("Taken back: “[red]c” is discarded")
+    assert newfound("undo", "run", cwd=cwd).stdout.startswith("Undone: “[red]c” is discarded")
     lines = newfound("history", "run", cwd=cwd).stdout.splitlines()
     assert len(lines) == 7
     assert lines[5].endswith("(undone)")

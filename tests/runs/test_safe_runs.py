@@ -11,12 +11,12 @@ import sys
 import pytest
 from pets import FIT, newfound
 
-from newfound._internal.files import Holder, LockedError, Terminated, disk, ending_in_order, held, held_back, sweep
+from newfound._internal.files import Holder, LockedError, Terminated, defer_signals, disk, ending_in_order, held, sweep
 from newfound._internal.records import to_json
 from newfound._internal.words import DataError
-from newfound.runs.derived import Origin, act_on, leave_as_is, write_run
-from newfound.runs.leftovers import beside, lock_of, told_command, told_path, unfinished_folders
-from newfound.runs.making import check_out, made_whole
+from newfound.runs.derived import Origin, act_on, no_op, write_run
+from newfound.runs.leftovers import beside, lock_of, shareable_command, shareable_path, unfinished_folders
+from newfound.runs.making import atomic_folder, check_out
 from newfound.runs.manifest import read_manifest
 from newfound.runs.new_run import run_of
 from newfound.runs.records import SILENT, Listener
@@ -70,7 +70,7 @@ def test_a_link_to_a_run_stays_a_link(place):
     (place / "elsewhere").mkdir()
     (place / "run").rename(place / "elsewhere" / "run")
     (place / "run").symlink_to(place / "elsewhere" / "run")
-    with made_whole(place / "run") as building:
+    with atomic_folder(place / "run") as building:
         put(building)
     assert (place / "run").is_symlink()
     assert sorted(path.name for path in (place / "elsewhere" / "run").iterdir()) == ["manifest.json", "run.json"]
@@ -81,7 +81,7 @@ def test_a_folder_that_appears_meanwhile_is_left_alone(tmp_path):
     out = tmp_path / "run"
 
     def made_while_another_appears():
-        with made_whole(out, replace=False) as building:
+        with atomic_folder(out, replace=False) as building:
             put(building)
             out.mkdir()
             (out / "thesis.tex").write_text("mine")
@@ -96,12 +96,12 @@ def test_a_folder_that_appears_meanwhile_is_left_alone(tmp_path):
 
 
 def test_a_second_fit_to_one_place_is_refused_and_told_who_is_at_work(tmp_path):
-    with made_whole(tmp_path / "run") as building:
+    with atomic_folder(tmp_path / "run") as building:
         put(building)
         here = Holder.read(lock_of(tmp_path / "run"))
         assert here.process == os.getpid()
         said = rf"at work on the run 'run': process {here.process} on {here.host}, since"
-        with pytest.raises(LockedError, match=said), made_whole(tmp_path / "run"):
+        with pytest.raises(LockedError, match=said), atomic_folder(tmp_path / "run"):
             pass
         with pytest.raises(DataError, match=rf"a fit is at work on it: process {here.process}"):
             open_run(tmp_path / "run")
@@ -142,7 +142,7 @@ def test_where_a_rename_fails_the_earlier_run_comes_back(place, monkeypatch):
 
     monkeypatch.setattr(disk, "rename", fails_at_the_second)
     said = r"Input/output error. The new run is whole, in '.*run-2'"
-    with pytest.raises(DataError, match=said), made_whole(place / "run") as building:
+    with pytest.raises(DataError, match=said), atomic_folder(place / "run") as building:
         put(building)
     assert contents(place / "run") == before
     assert (place / "run-2" / "manifest.json").is_file()
@@ -157,7 +157,7 @@ def test_after_a_kill_between_renames_both_runs_are_named(place):
         "the new one is whole in .run.unfinished-0badcafe and an earlier one is whole in .run.former-0badcafe" in said
     )
     notes = []
-    refit = made_whole(place / "run", replace=False, note=notes.append)
+    refit = atomic_folder(place / "run", replace=False, note=notes.append)
     with pytest.raises(DataError, match="already holds a run"), refit:
         pass
     assert notes == ["A fit to 'run' was stopped when its run took the earlier one's place; that one is back."]
@@ -170,7 +170,7 @@ def test_what_dead_fits_left_is_cleaned_up_and_what_is_whole_stays_until_the_nex
     (dead / "rows.parquet").write_text("half")
     shutil.copytree(place / "run", whole)
     notes = []
-    with made_whole(place / "run", note=notes.append) as building:
+    with atomic_folder(place / "run", note=notes.append) as building:
         put(building)
         assert unfinished_folders(place / "run") == sorted([whole, building])
     assert unfinished_folders(place / "run") == []
@@ -181,7 +181,7 @@ def test_what_a_person_put_into_an_unfinished_folder_stays(tmp_path):
     dead = beside(tmp_path / "run", ".unfinished-", "00000001")
     dead.mkdir()
     (dead / "thesis.tex").write_text("mine")
-    with made_whole(tmp_path / "run") as building:
+    with atomic_folder(tmp_path / "run") as building:
         put(building)
     assert (dead / "thesis.tex").read_text() == "mine"
 
@@ -193,7 +193,7 @@ def never(labels, building):
     raise AssertionError("nothing should be fitted")
 
 
-def fit_to(out, dataset, fit=never, finish=leave_as_is, listener=SILENT):
+def fit_to(out, dataset, fit=never, finish=no_op, listener=SILENT):
     return run_of(fit, dataset, out, Origin("pets.csv"), None, True, False, listener, finish)
 
 
@@ -259,7 +259,7 @@ def test_signals_are_what_they_were_after_they_were_held_back():
     passed = []
 
     def interrupted():
-        with held_back():
+        with defer_signals():
             os.kill(os.getpid(), signal.SIGINT)
             passed.append("the rest")
 
@@ -388,14 +388,14 @@ def test_an_act_does_not_write_over_what_a_user_changed(place):
 def test_a_run_holds_nothing_personal(place, monkeypatch):
     monkeypatch.setenv("HOME", str(place / "home"))
     monkeypatch.chdir(place)
-    assert told_path(place / "pets.csv") == "pets.csv"
-    assert told_path("data/pets.csv") == "data/pets.csv"
-    assert told_path("/srv/secret-project/pets.csv") == "pets.csv"
+    assert shareable_path(place / "pets.csv") == "pets.csv"
+    assert shareable_path("data/pets.csv") == "data/pets.csv"
+    assert shareable_path("/srv/secret-project/pets.csv") == "pets.csv"
     monkeypatch.chdir("/")
-    assert told_path(place / "home" / "pets.csv") == "~/pets.csv"
+    assert shareable_path(place / "home" / "pets.csv") == "~/pets.csv"
     monkeypatch.chdir(place)
     monkeypatch.setattr(sys, "argv", ["newfound", "fit", "/srv/pets.csv", "--out=/srv/run", "--label", "kind"])
-    assert told_command() == "newfound fit pets.csv --out=run --label kind"
+    assert shareable_command() == "newfound fit pets.csv --out=run --label kind"
     text = b"".join(content for name, content in contents(place / "run").items() if name.endswith((".json", ".html")))
     assert str(place).encode() not in text
     assert b'"host"' not in text
@@ -434,7 +434,7 @@ def test_a_mount_point_is_refused_before_training(tmp_path, monkeypatch):
 
 
 def test_what_a_killed_save_left_is_not_taken_for_part_of_the_run(tmp_path):
-    with made_whole(tmp_path / "run") as building:
+    with atomic_folder(tmp_path / "run") as building:
         put(building)
         (building / ".newfound-0123456789ab.tmp").write_text("half")
         (building / "checkpoint").mkdir()

@@ -1,4 +1,4 @@
-"""Every change on a user's disk: whole or not at all, one process at a time, and never cut in half by Ctrl-C."""
+"""Every change on a user's disk: whole or not at all, by one process at a time, and never half done after Ctrl-C."""
 
 import hashlib
 import io
@@ -18,7 +18,7 @@ from uuid import uuid4
 from newfound._internal.records import Record, encoded, read_json
 from newfound._internal.words import DataError
 
-# ---- Ctrl-C and SIGTERM: when they may cut something short, and when they have to wait ----
+# ---- Ctrl-C and SIGTERM: where they interrupt, and where they wait ----
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 128 + signal.SIGINT  # exit codes, as shells count them
@@ -26,7 +26,7 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 class Terminated(SystemExit):
-    """The process was asked to end (SIGTERM): whoever holds something worth keeping saves it, and lets this go on."""
+    """Raised on SIGTERM. Handlers should save their state and re-raise."""
 
     def __init__(self) -> None:
         super().__init__(TERMINATED)
@@ -34,7 +34,7 @@ class Terminated(SystemExit):
 
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """SIGTERM is an exception here, so that what was begun is put in order; for commands, not for a library."""
+    """Raise `Terminated` on SIGTERM within this block, so that files are cleaned up; only for commands."""
     if not _in_main_thread() or signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
         yield
         return
@@ -49,8 +49,8 @@ def _terminate(number: int, frame: Any) -> None:
     raise Terminated
 
 
-class HeldBack:
-    """Signals that came while they had to wait."""
+class DeferredSignals:
+    """The signals that arrived while they were deferred."""
 
     def __init__(self) -> None:
         self.waiting: list[int] = []
@@ -61,16 +61,16 @@ class HeldBack:
             if signal.getsignal(number) not in (None, signal.SIG_IGN):  # else it is not Python's, or not wanted (nohup)
                 self.before[number] = signal.signal(number, lambda number, frame: self.waiting.append(number))
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
         self.before = {}
 
     @contextmanager
-    def let_through(self) -> Iterator[None]:
-        """A part that may be cut short after all."""
+    def allow_signals(self) -> Iterator[None]:
+        """Deliver signals at once within this block."""
         held = bool(self.before)
-        self.let_go()
+        self.release()
         try:
             yield
         finally:
@@ -79,9 +79,9 @@ class HeldBack:
 
 
 @contextmanager
-def held_back() -> Iterator[HeldBack]:
-    """Ctrl-C and SIGTERM wait until the end of this block, and are then what they are elsewhere."""
-    signals = HeldBack()
+def defer_signals() -> Iterator[DeferredSignals]:
+    """Deliver Ctrl-C and SIGTERM at the end of this block."""
+    signals = DeferredSignals()
     if not _in_main_thread():
         yield signals
         return
@@ -89,7 +89,7 @@ def held_back() -> Iterator[HeldBack]:
     try:
         yield signals
     finally:
-        signals.let_go()
+        signals.release()
         for number in signals.waiting[:1]:
             signal.raise_signal(number)
 
@@ -98,17 +98,17 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-# ---- The one door to a user's disk: every change that newfound makes there is one of these calls ----
+# ---- The file system: every change that newfound makes is one of these calls ----
 
 
 class Disk:
-    """What is asked of the file system, one call each: a test can put in its place one that fails at any of them."""
+    """The calls that change files. A test can replace it by one that fails at any call."""
 
     def make_folder(self, path: Path) -> None:
         os.mkdir(path)
 
     def create(self, path: Path, *, is_new: bool = True) -> int:
-        """A new file, or one that may be there, readable by whom the user's umask lets read."""
+        """Open a new file, or also an existing one, with the permissions of the user's umask."""
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL * is_new | getattr(os, "O_BINARY", 0), 0o666)
 
     def write(self, handle: int, content: bytes | memoryview) -> int:
@@ -118,18 +118,18 @@ class Disk:
         os.fsync(handle)
 
     def replace(self, old: Path, new: Path) -> None:
-        """A file takes the place of another, or a free one."""
+        """Move a file, over another one if there is one."""
         os.replace(old, new)
 
     def rename(self, old: Path, new: Path) -> None:
-        """A folder takes a free place."""
+        """Move a folder to a free place."""
         os.rename(old, new)
 
     def remove(self, path: Path) -> None:
         os.unlink(path)
 
     def remove_folder(self, path: Path) -> None:
-        """Where it is empty."""
+        """Remove an empty folder."""
         os.rmdir(path)
 
 
@@ -137,21 +137,20 @@ disk = Disk()
 
 
 # ---- One process at a time ----
-# A file beside what is being worked on, which names who is at work, on which host, since when. The operating system
-# keeps the lock and lets go of it when the process ends, however it ends: a lock file that is not locked is a dead
-# process's, and is taken over. (Process numbers alone do not tell: in a container they repeat.) A host name is in the
-# file only as long as the lock is held.
+# The lock is a file beside a run; it names the process that holds it, its host and the time. The operating system
+# releases the lock when that process ends, so a lock file that is not locked is a dead process's, and is taken over.
+# (Process numbers are not enough: they repeat in containers.) The host name is in the file only while it is locked.
 
 POLL_SECONDS = 0.05
 BOOT = Path("/proc/sys/kernel/random/boot_id")  # the same in every container of one machine
 
 
 class LockedError(DataError):
-    """Another process is at work here; the message says which."""
+    """Another process holds the lock; the message names it."""
 
 
 class Holder(Record, frozen=True):
-    """Who is at work."""
+    """The process that holds a lock."""
 
     process: int
     host: str
@@ -172,7 +171,7 @@ class Holder(Record, frozen=True):
 
     @property
     def is_near(self) -> bool:
-        """Whether a lock of its process could be seen from here."""
+        """Whether its lock would be visible on this machine."""
         here = Holder.this()
         return self.host == here.host or bool(self.machine and self.machine == here.machine)
 
@@ -182,7 +181,7 @@ class Holder(Record, frozen=True):
 
 @contextmanager
 def held(path: Path, what: str, patience: float = 0.0) -> Iterator[None]:
-    """Hold the lock file `path` while at work on `what`; refuse, after some seconds of patience, where another does."""
+    """Hold the lock file `path` of `what`; after `patience` seconds, refuse if another process holds it."""
     handle = _acquired(path, what, time.monotonic() + patience)
     try:
         _sign(handle)
@@ -192,7 +191,7 @@ def held(path: Path, what: str, patience: float = 0.0) -> Iterator[None]:
 
 
 def holder_of(path: Path) -> Holder | None:
-    """Who holds a lock file now; None where nobody does."""
+    """Return the process that holds a lock file now; None if no process does."""
     try:
         handle = os.open(path, os.O_RDWR)
     except OSError:
@@ -204,12 +203,12 @@ def holder_of(path: Path) -> Holder | None:
 
 
 def take_lock(handle: int) -> bool:
-    """Whether no other process held it. It is released when the file is closed, or the process ends."""
+    """Lock an open file; False if another process holds it. Closing the file or the process releases it."""
     from filelock import lock_descriptor
 
     try:
         return lock_descriptor(handle, blocking=False)
-    except OSError:  # a file system without locks: the name in the file has to do
+    except OSError:  # a file system without locks: only the name in the file protects
         return True
 
 
@@ -223,23 +222,23 @@ def _acquired(path: Path, what: str, until: float) -> int:
         if time.monotonic() >= until and path.exists():
             who = Holder.read(path)
             raise LockedError(
-                f"Another newfound is at work on {what}" + (f": {who}." if who else ".") + " Try again when it is done."
+                f"Another newfound is working on {what}" + (f": {who}." if who else ".") + " Try again when it is done."
             )
         time.sleep(POLL_SECONDS)
 
 
 def _refuse_far(handle: int, path: Path, what: str) -> None:
-    """A lock of another host may not be seen from here: only a person can tell whether that process still runs."""
+    """Refuse a lock of another host, which may be invisible here: only a person knows whether that process runs."""
     who = Holder.read(path)
     if who is not None and not who.is_near:
         os.close(handle)
         raise LockedError(
-            f"Another newfound may be at work on {what}: {who}. If it has ended, remove {str(path)!r} and try again."
+            f"Another newfound may be working on {what}: {who}. If it has ended, remove {str(path)!r} and try again."
         )
 
 
 def _is_at(handle: int, path: Path) -> bool:
-    """Whether the file that was opened is still the one of that name."""
+    """Return whether the opened file is still the one of that name."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path))
     except OSError:
@@ -261,15 +260,14 @@ def _release(handle: int, path: Path) -> None:
 
 
 # ---- Files that are whole or not there ----
-# A file is written under a temporary name, brought to the disk, and moved into its place. The writer keeps a lock on
-# the temporary file, so that whoever meets one later can tell what a dead process left from what is still being
-# written.
+# A file is written under a temporary name, synced, and moved into its place. The writer locks the temporary file, so
+# that a later process can recognise the files of dead processes.
 
 TEMPORARY = re.compile(r"\.newfound-[0-9a-f]{12}\.tmp")
 
 
 class Sum(NamedTuple):
-    """By which a file's content is known."""
+    """Size and checksum of a file."""
 
     bytes: int
     sha256: str
@@ -280,21 +278,21 @@ class Sum(NamedTuple):
 
     @classmethod
     def of_file(cls, path: Path) -> "Sum":
-        """Read piece by piece: a file may be larger than the memory."""
+        """Read it in pieces: a file may be larger than memory."""
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return cls(file.tell(), digest)
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write `content` to `path` in one move: a reader, or a crash, never meets half a file."""
-    with written_whole(path) as file:
+    """Write `content` to `path` in one move: no reader and no crash sees half a file."""
+    with atomic_file(path) as file:
         file.write(content)
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of `path` at the end; if anything fails, `path` stays as it was."""
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that replaces `path` at the end; after a failure, `path` is unchanged."""
     path = Path(os.path.realpath(path))  # a link stays a link
     with _named(path):
         temporary, handle = _temporary_beside(path)
@@ -312,7 +310,7 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def staged(folder: Path, content: bytes) -> Path:
-    """A whole file under a temporary name, to be moved into place with others."""
+    """Write a whole file under a temporary name, to be moved into place with others."""
     temporary, handle = _temporary_beside(folder / "any")
     try:
         with _named(folder), _closing(handle):
@@ -327,7 +325,7 @@ def staged(folder: Path, content: bytes) -> Path:
 
 
 def make_folders(path: Path) -> list[Path]:
-    """A folder and those above it that are missing; which were made, the first one first."""
+    """Make a folder and its missing parents; return the folders made, in order."""
     made: list[Path] = []
     for folder in [*reversed(path.parents), path]:
         if not folder.exists():
@@ -337,7 +335,7 @@ def make_folders(path: Path) -> list[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring to the disk which names a folder holds, where the system can; whole is what it holds in either case."""
+    """Sync the names in a folder, on systems that can; the files themselves are whole without it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -347,7 +345,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what dead processes left under temporary names."""
+    """Remove the temporary files of dead processes."""
     if not folder.is_dir():
         return
     for path in folder.iterdir():
@@ -358,7 +356,7 @@ def sweep(folder: Path) -> None:
 
 
 def _temporary_beside(path: Path) -> tuple[Path, int]:
-    """A name that no other process has, in a container with the same process number either, and its locked file."""
+    """Return a temporary path that no other process uses, and its locked file."""
     while True:
         temporary = path.parent / f".newfound-{uuid4().hex[:12]}.tmp"
         handle = disk.create(temporary)
@@ -370,7 +368,7 @@ def _temporary_beside(path: Path) -> tuple[Path, int]:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """What goes wrong is told by the name that the user knows, not by a temporary one."""
+    """Report errors with the name that the user knows, not a temporary one."""
     try:
         yield
     except OSError as error:
@@ -394,7 +392,7 @@ def _buffered(handle: int) -> Iterator[BinaryIO]:
 
 
 class _Raw(io.RawIOBase):
-    """A file descriptor, written to through `disk`; closed by whoever opened it."""
+    """A file descriptor, written to through `disk`; its opener closes it."""
 
     def __init__(self, handle: int):
         self.handle = handle

@@ -267,7 +267,7 @@ def refit(
     Example: `newfound refit run/ --out run2/`
     """
     from newfound.report.page import write_report
-    from newfound.runs.leftovers import told_command
+    from newfound.runs.leftovers import shareable_command
     from newfound.runs.new_run import refit_run
     from newfound.runs.run import open_run
     from newfound.training.steps import keep_compiled_programs
@@ -275,7 +275,7 @@ def refit(
     console = console_for(as_json)
     with clear_errors():
         keep_compiled_programs()
-        options: dict[str, Any] = {"command": told_command(), "replace": replace, "listener": listener_on(console)}
+        options: dict[str, Any] = {"command": shareable_command(), "replace": replace, "listener": listener_on(console)}
         made = refit_run(open_run(run), out, finish=write_report, **options)
     if as_json:
         print_json(summary_of(made))

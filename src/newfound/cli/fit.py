@@ -240,7 +240,7 @@ def _fit(console: "Console", out: Path, options: dict[str, Any], unfinished: Pat
     from newfound.models.architecture import MODELS
     from newfound.report.page import write_report
     from newfound.runs.derived import Origin
-    from newfound.runs.leftovers import told_command, told_path
+    from newfound.runs.leftovers import shareable_command, shareable_path
     from newfound.runs.making import check_out
     from newfound.runs.new_run import fit_run
     from newfound.runs.records import Masking
@@ -274,7 +274,7 @@ def _fit(console: "Console", out: Path, options: dict[str, Any], unfinished: Pat
     return fit_run(
         dataset,
         out,
-        Origin(told_path(source), told_command(), masking if masking.hides_any else None),
+        Origin(shareable_path(source), shareable_command(), masking if masking.hides_any else None),
         observed=observed_labels(dataset, masking),
         listener=listener,
         finish=finish,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from newfound._internal.files import written_whole
+from newfound._internal.files import atomic_file
 from newfound._internal.threads import ahead
 from newfound.labels import UNLABELLED
 from newfound.models.in_numpy import normalised
@@ -21,7 +21,7 @@ STEPS = 10  # that progress is told in
 
 
 def answer_all(
-    folder: Path, model: Any, dataset: Dataset, *, tells_labels: bool, progress: Callable[[str], None]
+    folder: Path, model: Any, dataset: Dataset, *, with_labels: bool, progress: Callable[[str], None]
 ) -> AllRows:
     """Write `all_rows.parquet`, a row for each of the source; memory stays flat."""
     assert dataset.population is not None
@@ -31,10 +31,10 @@ def answer_all(
     rows = np.zeros((classes.n_components, len(labels)), np.int64)
     unsure = np.zeros(classes.n_components, np.int64)
     n_done, n_all = 0, dataset.population.n_rows
-    with written_whole(folder / ALL_ROWS) as file, ExitStack() as until_closed:
+    with atomic_file(folder / ALL_ROWS) as file, ExitStack() as until_closed:
         writer = None
         for batch in ahead(dataset.population.batches(schema)):
-            codes = batch.labels.codes if tells_labels else np.full(len(batch), UNLABELLED)
+            codes = batch.labels.codes if with_labels else np.full(len(batch), UNLABELLED)
             answer = classes.answer(normalised(fitted.inference.component_probabilities(batch.X, fitted.temperature)))
             np.add.at(rows, (answer.component, codes), 1)  # UNLABELLED is the last
             np.add.at(unsure, answer.component[answer.probability <= SURE], 1)

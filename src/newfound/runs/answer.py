@@ -12,7 +12,7 @@ from newfound.discovery.selection import Selection
 from newfound.explain.audit_record import Audit
 from newfound.runs.records import ClassSummary, Columns, MissingLabels
 
-# ---- What a run says of the classes that were discovered: how many, how they were found, how sure it is of them ----
+# ---- The discovered classes: their number, how they were found, how sure that is ----
 
 MIN_AGREEMENT = 0.98  # of predictions with what was discovered
 N_MOVES = 3  # in a sentence
@@ -23,15 +23,15 @@ FOUND_BY = {
 
 
 class Discovered(Record, frozen=True):
-    """The answer, and what it rests on, in a few words and numbers."""
+    """The answer and its evidence, in a few numbers."""
 
     n_new: Count
-    n_new_range: tuple[Count, Count]  # the least and the most there could be
-    is_given: bool  # whether the number was asked for
+    n_new_range: tuple[Count, Count]  # the number could be any of these
+    is_given: bool  # whether a person chose the number
     has_labels: bool
     method: Literal["mixture", "graph"] | None  # None where nothing was discovered
     n_rows: Count
-    n_unsure: Count  # rows whose class is not more probable than all others together
+    n_unsure: Count  # rows with a class that is not more probable than all others together
     closest: list[str]  # the two new classes that would be one if there were one class fewer
     divisible: str | None  # the new class that would be two if there were one more
     agreement: Share  # share of rows that are predicted as what was discovered for them
@@ -39,7 +39,7 @@ class Discovered(Record, frozen=True):
 
 
 def summarise_discovery(model: Any, table: Columns) -> Discovered:
-    """From a fitted model and the table of its rows (`discovered_columns`)."""
+    """Summarise a fitted model and the table of its rows (`discovered_columns`)."""
     from newfound.explain.describe import near_and_wide
 
     fitted = model.fitted_
@@ -61,7 +61,7 @@ def summarise_discovery(model: Any, table: Columns) -> Discovered:
 
 
 def discovered_columns(model: Any) -> Columns:
-    """Of every row that was fitted on: its class as it was discovered, and whether that is sure."""
+    """Return the discovered class of every fitted row, and whether it is sure."""
     return {"discovered_class": model.labels_.astype(str), "is_sure": model.is_sure_}
 
 
@@ -110,7 +110,7 @@ def labels_expected(evidence: MissingLabels) -> str:
 
 
 def chance(evidence: MissingLabels) -> str:
-    """\"2e-06\", \"0.2\"; below a millionth of a millionth nobody needs the number."""
+    """\"2e-06\", \"0.2\"; smaller ones as "<1e-12"."""
     return f"{evidence.p_value:.1g}" if evidence.p_value >= 1e-12 else "<1e-12"
 
 
@@ -140,7 +140,7 @@ def _tree(found: Discovered) -> list[str]:
 
 
 def _agreement(found: Discovered) -> list[str]:
-    """Only where it is worth a look: what was discovered and what is predicted should be the same."""
+    """Say where predictions differ from the discovered classes, if 2% of the rows or more do."""
     if found.agreement >= MIN_AGREEMENT:
         return []
     where = and_list(f"“{a}” as “{b}” ({count(n, 'row')})" for a, b, n in found.moves[:N_MOVES])
@@ -156,7 +156,7 @@ ADVICE: dict[Grade, str] = {
     "trust": "you can trust this",
     "care": "take this with care",
     "doubt": "do not trust this",
-    "unknown": "nothing says how far to trust this",
+    "unknown": "nothing shows how far to trust this",
 }
 FOUND_WELL, FOUND_HALF = 0.8, 0.5  # shares of hidden classes that were found again
 DOUBTED_LABELS = ("doubtful", "not at random")  # grades of `discovery.selection`

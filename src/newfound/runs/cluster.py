@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from newfound import __version__
-from newfound._internal.files import make_folders, sweep, written_whole
+from newfound._internal.files import atomic_file, make_folders, sweep
 from newfound._internal.words import DataError, quoted_list
 from newfound.classes import DEFAULT_DECISION, Decision
 from newfound.predictor import Predictor
 from newfound.runs.leftovers import check_file_out
 from newfound.runs.manifest import MANIFEST
-from newfound.runs.predict import ALL, FORMATS_OUT, Wanted, answered_tables, write_tables
+from newfound.runs.predict import ALL, FORMATS_OUT, OutputOptions, answered_tables, write_tables
 from newfound.runs.run import Run
 from newfound.tables.dataset import Schema
 from newfound.tables.own_columns import open_own
@@ -40,7 +40,7 @@ class Order(NamedTuple):
 
     schema: Schema
     decision: Decision
-    wanted: Wanted
+    options: OutputOptions
 
 
 def predict_on_cluster(
@@ -52,7 +52,7 @@ def predict_on_cluster(
     timeout: float = PATIENCE,
     progress: Callable[[int], None] = lambda n_rows: None,
     decision: Decision = DEFAULT_DECISION,
-    wanted: Wanted = ALL,
+    options: OutputOptions = ALL,
     replace: bool = False,
 ) -> int:
     """As `predict_file`, by the workers of the cluster at `address`; return the number of rows."""
@@ -61,16 +61,16 @@ def predict_on_cluster(
     decision.check(run.class_map)
     check_file_out(out, [source], replace=replace)
     parts = parts_of(source)
-    order = Order(run.schema, decision, wanted)
+    order = Order(run.schema, decision, options)
     with connected(address, timeout) as client:
         check_workers(client, address, timeout)
         make_folders(out.absolute().parent)
         if not (out.absolute().parent / MANIFEST).is_file():
             sweep(out.absolute().parent)
-        with written_whole(out) as file:
+        with atomic_file(out) as file:
             tables = answers_in_order(client, run.predictor._for_workers(), order, parts)
             n_rows = write_tables(file, out.suffix.lower(), tables, progress)
-            if not n_rows and not wanted.only_new:
+            if not n_rows and not options.only_new:
                 raise DataError(f"{source!r} holds no rows, so there is nothing to predict. Give a file with rows.")
     return n_rows or 0
 

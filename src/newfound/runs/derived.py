@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import asdict
 
 from newfound import __version__
-from newfound._internal.files import held_back
+from newfound._internal.files import defer_signals
 from newfound._internal.records import encoded
 from newfound.acts import ACTS
 from newfound.config import OneOf, check_parameters
@@ -17,7 +17,7 @@ from newfound.labels import Labels
 from newfound.models.in_numpy import normalised
 from newfound.preprocessing.checks import outlier_message
 from newfound.runs.answer import AllRows, discovered_columns, summarise_discovery
-from newfound.runs.making import made_whole
+from newfound.runs.making import atomic_folder
 from newfound.runs.manifest import alone, put_files
 from newfound.runs.map import LATENT_MAP, choose_examples, latent_map
 from newfound.runs.predict import answer_table, disagreements, labelled_file, validation_calibration
@@ -47,8 +47,8 @@ from newfound.runs.run import (
     Run,
     RunFile,
     SelectionInWords,
-    being_made,
     open_run,
+    unfinished_run,
 )
 from newfound.tables.dataset import Dataset
 
@@ -119,7 +119,7 @@ class Origin:
     uses_groups: bool = False  # whether whole groups of rows were held out
 
 
-def leave_as_is(run: Run) -> None:
+def no_op(run: Run) -> None:
     """For a run to which nothing is added."""
 
 
@@ -131,14 +131,14 @@ def write_run(
     *,
     observed: Labels | None = None,
     listener: Listener = SILENT,
-    finish: Callable[[Run], object] = leave_as_is,
+    finish: Callable[[Run], object] = no_op,
 ) -> Run:
     """Write everything about a fitted (or loaded) model to `folder`, which appears whole or not at all.
 
     `dataset` are the rows it was fitted on. `observed` are the labels it saw, where some of the data set's were hidden
     on purpose. `finish` may add to the run, such as a report, before it appears.
     """
-    with held_back(), made_whole(folder, note=listener.note) as building:
+    with defer_signals(), atomic_folder(folder, note=listener.note) as building:
         run = fill_run(building, model, dataset, origin, observed, listener)
         finish(run)
     return Run(folder, run.description)
@@ -166,7 +166,7 @@ def fill_run(
     if all_rows is not None:
         about |= {"n_rows": all_rows.n_rows, "n_labelled": all_rows.n_labelled}
     put_files(folder, derived_files(model, rows, positions, about))
-    return being_made(folder)
+    return unfinished_run(folder)
 
 
 def _about(model: Any, dataset: Dataset, rows: StoredRows) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class Acted(NamedTuple):
     act: LoggedAct
 
 
-def act_on(run: Run, act: str, arguments: dict[str, Any], finish: Callable[[Run], object] = leave_as_is) -> Acted:
+def act_on(run: Run, act: str, arguments: dict[str, Any], finish: Callable[[Run], object] = no_op) -> Acted:
     """One act of the registry (`acts.ACTS`) on a run; what is refused changes nothing. For `finish` see `rewrite`."""
     check_parameters({"act": act}, {"act": (OneOf(tuple(ACTS)),)})
     with alone(run.folder):
@@ -214,7 +214,7 @@ def act_on(run: Run, act: str, arguments: dict[str, Any], finish: Callable[[Run]
         return Acted(rewrite(run, [*run.acts, line], finish), line)
 
 
-def undo(run: Run, finish: Callable[[Run], object] = leave_as_is) -> Acted:
+def undo(run: Run, finish: Callable[[Run], object] = no_op) -> Acted:
     """Take back the last act that is in effect; the log keeps both."""
     with alone(run.folder):
         line = taken_back(run.acts)
@@ -226,4 +226,4 @@ def caught_up(run: Run) -> Run:
     if run.description.n_acts == len(run.acts):
         return run
     with alone(run.folder):
-        return rewrite(run, run.acts, leave_as_is)
+        return rewrite(run, run.acts, no_op)

@@ -1,4 +1,4 @@
-"""What lies beside a run while it is made or after a fit was stopped, and what may be in the way of a file."""
+"""Files beside a run: a run being made, a stopped fit, an earlier run; and files that a command would overwrite."""
 
 import glob
 import os
@@ -14,10 +14,10 @@ from newfound._internal.words import DataError
 from newfound.runs.manifest import LOCK, MANIFEST, Manifest, check_sizes, foreign_files, names_in, read_manifest
 from newfound.training.checkpoints import checkpoint_files
 
-# ---- What lies beside a run while it is made, and what a fit that was stopped leaves there ----
+# ---- Beside a run while it is made, and after a stopped fit ----
 # run/                      a run
 # .run.lock                 who is making it now
-# .run.unfinished-3f9a01bc  the run being made; with a checkpoint/ in it a stopped fit can go on
+# .run.unfinished-3f9a01bc  the run being made; with a checkpoint/ in it a stopped fit can be continued
 # .run.former-3f9a01bc      the run that was there before, until the new one is in its place
 
 UNFINISHED, FORMER = ".unfinished-", ".former-"
@@ -31,7 +31,7 @@ OWN_NAMES = re.compile(
 
 
 def lock_of(folder: Path) -> Path:
-    """The file that whoever makes a run at this place holds."""
+    """Return the lock file for making a run at this place."""
     return folder.parent / f".{folder.name}.lock"
 
 
@@ -40,12 +40,12 @@ def beside(folder: Path, kind: str, name: str) -> Path:
 
 
 def unfinished_folders(folder: Path) -> list[Path]:
-    """What fits towards `folder` left, or are still writing; the latest last."""
+    """Return folders that fits to `folder` left behind or are still writing, the latest last."""
     return _found(folder, UNFINISHED)
 
 
 def former_folders(folder: Path) -> list[Path]:
-    """Runs that had to make room at `folder`."""
+    """Return earlier runs that were moved away from `folder`."""
     return _found(folder, FORMER)
 
 
@@ -55,7 +55,7 @@ def _found(folder: Path, kind: str) -> list[Path]:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether all files of a run are there."""
+    """Return whether all files of a run are there."""
     try:
         manifest = read_manifest(folder)
         if manifest is None:
@@ -67,31 +67,31 @@ def is_whole(folder: Path) -> bool:
 
 
 def is_resumable(folder: Path) -> bool:
-    """Whether a fit can go on from what is here."""
+    """Return whether a fit can be continued from here."""
     return bool(checkpoint_files(folder / CHECKPOINT))
 
 
 def why_missing(folder: Path, description: str) -> str:
-    """What is said of a folder that holds no run, and what there is instead."""
-    what = f"is not a run: {description} is missing" if folder.is_dir() else "is not there"
+    """Return a sentence about a folder that holds no run, with what is there instead."""
+    what = f"is not a run: {description} is missing" if folder.is_dir() else "does not exist"
     said = f"The run {str(folder)!r} {what}"
     unfinished, former = unfinished_folders(folder), former_folders(folder)
     if (holder := holder_of(lock_of(folder))) is not None:
-        return f"{said}; a fit is at work on it: {holder}."
+        return f"{said}. A fit is working on it: {holder}."
     if whole := [path for path in (*unfinished, *former) if is_whole(path)]:
         names = " and ".join(
             f"{'an earlier one' if FORMER in path.name else 'the new one'} is whole in {path.name}" for path in whole
         )
-        return f"{said}: a fit was stopped when it moved it into place; {names}. Rename the one that you want."
+        return f"{said}: a fit was stopped while it moved the run into place; {names}. Rename the one that you want."
     if any(map(is_resumable, unfinished)):
-        return f"{said}; a fit was begun and stopped. Go on with it: newfound fit --resume {folder}"
+        return f"{said}. A fit was started and stopped. To continue: newfound fit --resume {folder}"
     if unfinished:
-        return f"{said}; a fit was begun but has not finished ({unfinished[0].name}): fit again."
-    return f"{said}; give the folder that `newfound fit --out` wrote."
+        return f"{said}. A fit was started but did not finish ({unfinished[0].name}). Fit again."
+    return f"{said}. Give the folder that `newfound fit --out` wrote."
 
 
 def remove_run(folder: Path) -> list[str]:
-    """Remove what newfound wrote, and the folder if that was all; the names of files that are not newfound's."""
+    """Remove newfound's own files, and the folder if it is then empty; return the names of all other files."""
     foreign = foreign_files(folder)
     manifest = read_manifest(folder) or Manifest()
     _remove(folder, [name for name in (*manifest.files, *_temporary(folder), LOCK, MANIFEST) if name not in foreign])
@@ -99,12 +99,12 @@ def remove_run(folder: Path) -> list[str]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """The same for a run that was never whole: there is no manifest yet, but a name of its own for every file."""
+    """Remove a run that has no manifest yet: its files are known by their names."""
     _remove(folder, [name for name in names_in(folder) if OWN_NAMES.fullmatch(name)] + [*_temporary(folder)])
 
 
 def remove_temporary(folder: Path) -> None:
-    """What a process that was killed left in a run that another one goes on with."""
+    """Remove the temporary files of a killed process from a run that another process continues."""
     for name in list(_temporary(folder)):
         disk.remove(folder / name)
 
@@ -123,11 +123,11 @@ def _remove(folder: Path, names: list[str]) -> None:
             disk.remove_folder(Path(place))
 
 
-# ---- Files that a command writes where the user says: what may be in the way, and what is told of paths in a run ----
+# ---- Files that a command writes where the user says ----
 
 
 def check_file_out(out: Path, inputs: Iterable[str | None], *, replace: bool) -> None:
-    """Refuse to write over what is being read, over a file of a run, and without `replace` over anything."""
+    """Refuse to overwrite an input or a file of a run, and without `replace` any file."""
     for given in inputs:
         if given is not None and Path(given).exists() and out.exists() and os.path.samefile(given, out):
             raise DataError(f"{str(out)!r} is also read from. Name another file.")
@@ -136,11 +136,11 @@ def check_file_out(out: Path, inputs: Iterable[str | None], *, replace: bool) ->
     if out.is_dir():
         raise DataError(f"{str(out)!r} is a folder. Name a file.")
     if out.exists() and not replace:
-        raise DataError(f"{str(out)!r} already exists. Use --replace to write over it, or another name.")
+        raise DataError(f"{str(out)!r} already exists. Use --replace to overwrite it, or another name.")
 
 
 def run_that_holds(path: Path) -> Path | None:
-    """The run whose file this is, or would be."""
+    """Return the run that this file is, or would be, a part of."""
     real = Path(os.path.realpath(path))
     for folder in (real.parent, real.parent.parent):
         if (folder / MANIFEST).is_file():
@@ -150,8 +150,8 @@ def run_that_holds(path: Path) -> Path | None:
     return None
 
 
-def told_path(path: str | os.PathLike) -> str:
-    """A path as it may be told to others: relative to where the command ran, or from home; else only its name."""
+def shareable_path(path: str | os.PathLike) -> str:
+    """Return a path that is safe to share: relative to the working directory or to home; else only its name."""
     given = os.fspath(path)
     if not os.path.isabs(given):
         return given
@@ -162,10 +162,10 @@ def told_path(path: str | os.PathLike) -> str:
     return Path(given).name
 
 
-def told_command() -> str:
-    """The command line of this process, in which paths are as they may be told."""
+def shareable_command() -> str:
+    """Return the command line of this process, with shareable paths."""
     words = []
     for word in sys.argv[1:]:
         option, is_given, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        words.append(f"{option}{is_given}{told_path(value)}" if value else word)
+        words.append(f"{option}{is_given}{shareable_path(value)}" if value else word)
     return shlex.join(["newfound", *words])

@@ -1,4 +1,4 @@
-"""How a run comes to its place: made beside it, whole, then moved there; and how a stopped fit goes on."""
+"""How a run is written: into a folder beside its place, then moved there whole; and how a stopped fit is continued."""
 
 import errno
 import os
@@ -30,54 +30,51 @@ from newfound.runs.manifest import MANIFEST, alone, foreign_files, seal
 from newfound.runs.records import ignore
 from newfound.runs.run import DESCRIPTION
 
-# ---- How a fit that was stopped goes on: the options it was called with lie beside its checkpoints ----
+# ---- A stopped fit: the options of its command are saved beside its checkpoints ----
 
 OPTIONS = "fit.json"
 Kind = TypeVar("Kind")
 
 
 def write_options(building: Path, options: dict[str, Any] | None) -> None:
-    """Nothing for a fit that was not called by its options, which only its own program can repeat."""
+    """Save the options of the command; None for a fit from Python, which only its own program can repeat."""
     if options is not None:
         make_folders(building / CHECKPOINT)
         replace_file(building / CHECKPOINT / OPTIONS, encoded(options))
 
 
 def read_options(out: Path, kind: type[Kind]) -> tuple[Path, Kind]:
-    """The unfinished folder of the run that is to go on, and the options it was begun with."""
+    """Return the unfinished folder of the fit to continue, and the options it was started with."""
     out = Path(os.path.realpath(out))
     if (holder := holder_of(lock_of(out))) is not None:
-        raise DataError(f"The fit to {out.name!r} is still at work: {holder}.")
+        raise DataError(f"The fit to {out.name!r} is still running: {holder}.")
     found = [path for path in unfinished_folders(out) if is_resumable(path)]
     if not found:
-        raise DataError(f"There is no checkpoint to go on from. {_why(out)}")
+        is_there = (out / "run.json").is_file()
+        why = f"The run {out.name!r} is finished." if is_there else why_missing(out, "run.json")
+        raise DataError(f"There is no checkpoint to continue from. {why}")
     path = found[-1] / CHECKPOINT / OPTIONS
     if not path.is_file():
         raise DataError(f"{str(path)!r} is missing. Fit again without --resume.")
     return found[-1], read_json(path, kind, "Fit again without --resume.")
 
 
-def _why(out: Path) -> str:
-    is_there = (out / "run.json").is_file()
-    return f"The run {out.name!r} is finished." if is_there else why_missing(out, "run.json")
-
-
-# ---- How a run comes to its place: made beside it, whole, then moved there ----
-# What is in the way is the user's to decide. One fit at a time makes a run at a place (`.run.lock` names it). What
-# newfound did not write is never removed. Whatever fails or is killed, the earlier run or the new one is there, under
-# its name or one that `open_run` tells.
+# ---- A run is made beside its place, then moved there whole ----
+# The user decides about files that are in the way. One fit at a time makes a run at a place (`.run.lock` names it).
+# Files that newfound did not write are never removed. After any failure or kill, the earlier run or the new one is
+# there, under its own name or under one that `open_run` reports.
 
 PROBE = ".newfound-000000000000.tmp"
 
 
 def check_out(folder: Path, *, replace: bool) -> None:
-    """Raise where something is already there that may not be written over, before anything is computed."""
+    """Refuse a place with files that may not be overwritten, before anything is computed."""
     check_place(folder)
     has_run = (folder / DESCRIPTION).is_file()
     if os.path.ismount(folder):  # a run takes its place by a rename
         raise DataError(f"{str(folder)!r} is a mount point. Name a folder in it with --out, {str(folder / 'run')!r}.")
     if has_run and not replace:
-        raise DataError(f"{str(folder)!r} already holds a run. Use --replace to write over it, or another --out.")
+        raise DataError(f"{str(folder)!r} already holds a run. Use --replace to overwrite it, or another --out.")
     if not has_run and (folder.is_symlink() or folder.exists()) and not _is_empty(folder):
         raise DataError(f"{str(folder)!r} exists and is not a run. Name another folder with --out.")
     if has_run:
@@ -85,12 +82,12 @@ def check_out(folder: Path, *, replace: bool) -> None:
 
 
 def check_place(folder: Path) -> None:
-    """Refuse a name that no folder can have; what is made beside it has a longer one."""
+    """Refuse a name that no folder can have; the unfinished folder beside it has a longer one."""
     try:
         os.lstat(beside(folder.absolute(), UNFINISHED, "0" * 8))
     except NotADirectoryError:
         file = next(path for path in folder.absolute().parents if path.exists())
-        raise DataError(f"{str(file)!r} is a file, so there can be no run in it. Name another --out.") from None
+        raise DataError(f"{str(file)!r} is a file, so no run can be made in it. Name another --out.") from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             n_bytes = len(os.fsencode(folder.name))
@@ -102,11 +99,11 @@ def _is_empty(folder: Path) -> bool:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Only what newfound wrote is ever removed."""
+    """Refuse to replace a run with files that newfound did not write: they would be lost."""
     if not (folder / MANIFEST).is_file():
         raise DataError(
-            f"{str(folder)!r} has no {MANIFEST}, so newfound cannot tell what it wrote there from what is yours. Move "
-            f"it away, or name another folder with --out."
+            f"{str(folder)!r} has no {MANIFEST}, so newfound cannot know which of its files are yours. Move it "
+            f"away, or name another folder with --out."
         )
     if foreign := foreign_files(folder):
         raise DataError(
@@ -116,15 +113,15 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 @contextmanager
-def made_whole(
+def atomic_folder(
     folder: Path, *, replace: bool = True, note: Callable[[str], None] = ignore, resumed: Path | None = None
 ) -> Iterator[Path]:
-    """An empty folder to write to, which takes the place of `folder` at the end.
+    """Yield an empty folder to write to, which takes the place of `folder` at the end.
 
-    It is made and written to at once, so that a place that cannot be written to is found before anything is computed.
-    If anything fails it is removed, unless a fit can go on from a checkpoint in it (which it then is: `resumed`).
+    A first file is written at once, so that a place that cannot be written to is found before anything is computed.
+    After a failure the folder is removed, unless a fit can be continued from a checkpoint in it (then as `resumed`).
     """
-    folder = Path(os.path.realpath(folder))  # what a link points to; the link stays
+    folder = Path(os.path.realpath(folder))  # a link stays a link
     check_place(folder)
     made = make_folders(folder.parent)
     try:
@@ -161,7 +158,7 @@ def _begun(folder: Path) -> Path:
 
 
 def _seal(building: Path) -> None:
-    """The last act of making: what is here now is the run, and checkpoints are no longer needed."""
+    """Write the manifest, the last step of making a run, and remove its checkpoints."""
     remove_temporary(building)
     seal(building, but=CHECKPOINT)
     checkpoint = building / CHECKPOINT
@@ -172,15 +169,15 @@ def _seal(building: Path) -> None:
 
 
 def _put_back(folder: Path, note: Callable[[str], None]) -> None:
-    """After a kill between two renames: the run that had to make room comes back."""
+    """After a kill between two renames, move the earlier run back."""
     whole = [path for path in former_folders(folder) if is_whole(path)]
     if whole and not folder.exists():
         disk.rename(whole[-1], folder)
-        note(f"A fit to {folder.name!r} was stopped when its run took the earlier one's place; that one is back.")
+        note(f"A fit to {folder.name!r} was stopped while it replaced the earlier run; the earlier run is back.")
 
 
 def _tidy(folder: Path, note: Callable[[str], None], resumed: Path | None) -> list[Path]:
-    """Remove what dead fits left; what a fit could go on from, or is whole, stays until this one is done."""
+    """Remove the folders of dead fits; return those that are whole or resumable, which stay until this fit is done."""
     kept = []
     for left in former_folders(folder):
         _without_fail(remove_run, left)
@@ -189,7 +186,7 @@ def _tidy(folder: Path, note: Callable[[str], None], resumed: Path | None) -> li
             continue
         if is_whole(left) or is_resumable(left):
             kept.append(left)
-            what = "is whole" if is_whole(left) else "could go on (newfound fit --resume)"
+            what = "is whole" if is_whole(left) else "can be continued (newfound fit --resume)"
             note(f"An earlier fit to {folder.name!r} was stopped and {what}; {left.name} stays until this one is done.")
         else:
             _without_fail(remove_unfinished, left)
@@ -197,7 +194,7 @@ def _tidy(folder: Path, note: Callable[[str], None], resumed: Path | None) -> li
 
 
 def _take_place(building: Path, folder: Path, replace: bool) -> None:
-    """Move the whole run to its place; where that fails, the earlier one comes back and the new one is kept."""
+    """Move the whole run to its place; after a failure the earlier run is moved back and the new one kept."""
     try:
         check_out(folder, replace=replace)  # it may have changed while a fit went on
         if not folder.exists():
@@ -210,7 +207,8 @@ def _take_place(building: Path, folder: Path, replace: bool) -> None:
                 _exchange(building, folder)
     except (OSError, DataError) as error:
         kept = _kept(building, folder)
-        raise DataError(f"{_ended(error)} The new run is whole, in {str(kept)!r}.") from None
+        reason = str(error).rstrip(".")
+        raise DataError(f"{reason}. The new run is whole, in {str(kept)!r}.") from None
     sync_folder(folder.parent)
 
 
@@ -234,7 +232,7 @@ def _exchange(building: Path, folder: Path) -> None:
 
 
 def _kept(building: Path, folder: Path) -> Path:
-    """A whole run that cannot take its place gets the next free name: run-2."""
+    """Move a whole run that cannot take its place to the next free name: run-2."""
     if not building.exists():  # it is in its place, and only what came after failed
         return folder
     for i in range(2, 1000):
@@ -249,13 +247,9 @@ def _kept(building: Path, folder: Path) -> Path:
 
 
 def _without_fail(remove: Callable[[Path], object], folder: Path) -> None:
-    """What cannot be removed now is removed by the next fit, and is no reason to hide what went wrong before."""
+    """Remove what can be removed: the next fit removes the rest, and an earlier error is not hidden."""
     with suppress(OSError, DataError):
         remove(folder)
-
-
-def _ended(error: Exception) -> str:
-    return str(error).rstrip(".") + "."
 
 
 def _remove_empty(made: list[Path]) -> None:

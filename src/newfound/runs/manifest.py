@@ -1,10 +1,10 @@
-"""The list of a run's files with their checksums, `manifest.json`: by it newfound knows what it wrote.
+"""The list of a run's files with their checksums, `manifest.json`: it tells newfound's files from a user's.
 
     {"files": {"run.json": [2311, "<sha256>"], "model/model.json": […], …}, "moving": {}}
 
-Only what is on the list, and is still as it was written, is ever written over or removed. Several files change together
-(`put_files`): all are written under temporary names first, the manifest then says which are about to move where, they
-move, and the manifest holds the new checksums. Whoever opens a run in which this was cut short finishes it.
+Only files on the list that are unchanged since are ever overwritten or removed. Several files change together
+(`put_files`): all are written under temporary names; the manifest then lists which of them move where; they move; the
+manifest gets the new checksums. If that is cut short, the next process that opens the run finishes it.
 """
 
 import os
@@ -13,17 +13,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
-from newfound._internal.files import TEMPORARY, Sum, disk, held, held_back, replace_file, staged, sweep, sync_folder
+from newfound._internal.files import TEMPORARY, Sum, defer_signals, disk, held, replace_file, staged, sweep, sync_folder
 from newfound._internal.records import Meta, Record, encoded, read_json
 from newfound._internal.words import DataError, quoted_list
 
 MANIFEST = "manifest.json"
-LOCK = ".lock"  # of whoever changes a run
+LOCK = ".lock"  # held while a run changes
 PATIENCE = 60  # seconds to wait for another command
 FOR_PEOPLE = (  # never read
     *("labelled.csv", "labelled.parquet", "predictions.csv", "disagreements.csv", "report.html", "all_rows.parquet"),
 )
-MAY_BE_MISSING = ("acts.jsonl",)  # who moves it away goes back to the classes as fitted
+MAY_BE_MISSING = ("acts.jsonl",)  # without it, the classes are as fitted
 
 
 # At most one folder deep: a manifest cannot point outside its own folder.
@@ -52,7 +52,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def seal(folder: Path, but: str = "") -> Manifest:
-    """Write the list of all files in a folder: at the end of making it, when all are newfound's; `but` one folder's."""
+    """Write the list of all files in a new run, except those in the folder `but`."""
     names = sorted(set(names_in(folder)) - {MANIFEST, LOCK})
     names = [name for name in names if not but or not name.startswith(f"{but}/")]
     manifest = Manifest({name: Sum.of_file(folder / name) for name in names})
@@ -68,7 +68,7 @@ def names_in(folder: Path) -> Iterable[str]:
 
 
 def foreign_files(folder: Path) -> list[str]:
-    """What is in a run's folder and is not as newfound wrote it: a user's own files, and those that a user changed."""
+    """Return the files in a run's folder that are a user's: files newfound did not write, or that changed since."""
     manifest = read_manifest(folder) or Manifest()
     return [name for name in sorted(names_in(folder)) if not _is_own(folder, name, manifest)]
 
@@ -83,7 +83,7 @@ def _is_own(folder: Path, name: str, manifest: Manifest) -> bool:
 
 
 def read_checked(folder: Path, name: str) -> bytes:
-    """The content of a run's file; refused where it is not what the manifest says."""
+    """Return the content of a run's file; refuse one that does not match the manifest."""
     for _ in range(3):  # an act may be moving files meanwhile
         content = _content(folder, name)
         manifest = read_manifest(folder)
@@ -112,7 +112,7 @@ def damaged(folder: Path, name: str, why: str) -> str:
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> None:
-    """Notice at once what is missing or cut, without reading it."""
+    """Refuse a run with missing or shortened files, without reading them."""
     for name, written in manifest.files.items():
         path = folder / name
         if name in manifest.moving or name in FOR_PEOPLE or (name in MAY_BE_MISSING and not path.exists()):
@@ -124,9 +124,9 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
 
 
 def check_all(folder: Path) -> list[str]:
-    """Read every file of a run, and refuse the first that is not as it was written.
+    """Read every file of a run, and refuse the first that changed since it was written.
 
-    Of the files that are only for people, which nothing else is made from, the names of those that are not.
+    Return the names of changed files that are only for people: nothing else is made from these.
     """
     manifest = read_manifest(folder) or Manifest()
     for name in manifest.files:
@@ -137,20 +137,20 @@ def check_all(folder: Path) -> list[str]:
 
 
 def put_files(folder: Path, files: dict[str, bytes]) -> None:
-    """Write several files of a run, all or none; in a run that is still being made, one after the other."""
+    """Write several files of a run, all or none; in an unfinished run, one after the other."""
     manifest = read_manifest(folder)
     if manifest is None:
         for name, content in files.items():
             replace_file(folder / name, content)
         return
     _refuse_changed(folder, manifest, files)
-    with held_back():
+    with defer_signals():
         _stage(folder, manifest, files)
         finish_moving(folder)
 
 
 def _stage(folder: Path, manifest: Manifest, files: dict[str, bytes]) -> None:
-    """All files under temporary names, then the word that they are to move."""
+    """Write all files under temporary names, then list them in the manifest as moving."""
     waiting: dict[str, Path] = {}
     try:
         for name, content in files.items():
@@ -165,17 +165,17 @@ def _stage(folder: Path, manifest: Manifest, files: dict[str, bytes]) -> None:
 
 
 def _refuse_changed(folder: Path, manifest: Manifest, names: Iterable[str]) -> None:
-    """What a user made of a file is the user's."""
+    """Refuse to overwrite files that a user changed."""
     changed = [name for name in names if (folder / name).exists() and not _is_own(folder, name, manifest)]
     if changed:
         raise DataError(
-            f"The run {str(folder)!r} holds files that were changed since newfound wrote them, and would be written "
-            f"over: {quoted_list(changed)}. Move them away, and try again."
+            f"The run {str(folder)!r} holds files that were changed since newfound wrote them, and would be "
+            f"overwritten: {quoted_list(changed)}. Move them away and try again."
         )
 
 
 def finish_moving(folder: Path) -> None:
-    """The second half of `put_files`, also where it was cut short before."""
+    """Do the second half of `put_files`; also after it was cut short."""
     manifest = read_manifest(folder)
     if manifest is None or not manifest.moving:
         return
@@ -194,7 +194,7 @@ def finish_moving(folder: Path) -> None:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """While nobody else changes the run; what was cut short before is finished, what it left is swept away."""
+    """Hold the run's lock; first finish a change that was cut short, and remove its temporary files."""
     with held(folder / LOCK, f"the run {str(folder)!r}", PATIENCE):
         finish_moving(folder)
         sweep(folder)

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from newfound._internal.files import HeldBack, Terminated, held_back
+from newfound._internal.files import DeferredSignals, Terminated, defer_signals
 from newfound._internal.progress import step_bar
 from newfound._internal.records import encoded
 from newfound._internal.threads import ahead
@@ -25,10 +25,10 @@ from newfound.labels import UNLABELLED, Labels
 from newfound.preprocessing.columns import Moments, SumOverRows
 from newfound.runs.all_rows import answer_all
 from newfound.runs.answer import AllRows
-from newfound.runs.derived import Origin, fill_run, leave_as_is
+from newfound.runs.derived import Origin, fill_run, no_op
 from newfound.runs.labels import current_labels, labels_since
-from newfound.runs.leftovers import CHECKPOINT, is_resumable, remove_unfinished, told_path
-from newfound.runs.making import made_whole, write_options
+from newfound.runs.leftovers import CHECKPOINT, is_resumable, remove_unfinished, shareable_path
+from newfound.runs.making import atomic_folder, write_options
 from newfound.runs.manifest import put_files
 from newfound.runs.records import SILENT, Listener
 from newfound.runs.run import AUDIT, CHANGES, ChangesFile, CorrectedLabel, GivenLabel, Run
@@ -50,16 +50,16 @@ def fit_run(
     uses_groups: bool = False,
     with_audit: bool = False,
     listener: Listener = SILENT,
-    finish: Callable[[Run], object] = leave_as_is,
+    finish: Callable[[Run], object] = no_op,
     options: dict[str, Any] | None = None,
     checkpoint_every: float = SECONDS,
     resumed: Path | None = None,
 ) -> Run:
     """Fit a model to a data set and write the run; for `observed` and `finish` see `write_run`.
 
-    The unfinished folder is there from the start: a place that cannot be written to is found before the fit, and
-    `open_run` can tell that a fit was killed. There training keeps checkpoints, with the `options` to call this again
-    with; `resumed` is such a folder, from which it goes on.
+    The unfinished folder is made first: a place that cannot be written to is found before the fit, and `open_run`
+    reports a fit that was killed. Training keeps its checkpoints there, with `options`, the arguments of this call.
+    `resumed` is the unfinished folder of a fit to continue.
     """
     estimator = estimator_for(dataset, model, settings)
     origin = replaced(origin, uses_groups=uses_groups)
@@ -90,13 +90,13 @@ def run_of(
     add: Callable[[Path, Any], None] = lambda folder, estimator: None,
     resumed: Path | None = None,
 ) -> Run:
-    """The run of what `fit` makes of the labels that it may see; `add` writes what else the run holds."""
+    """Write the run of the estimator that `fit` returns for the observed labels; `add` writes further files."""
     labels = dataset.labels if observed is None else observed
-    with held_back() as signals:  # whatever is asked meanwhile, what was learned is saved first
-        with made_whole(out, replace=replace, note=listener.note, resumed=resumed) as building:
-            with _told_how_to_go_on(building, out, listener), signals.let_through():
+    with defer_signals() as signals:  # Ctrl-C and SIGTERM wait until the fit is saved
+        with atomic_folder(out, replace=replace, note=listener.note, resumed=resumed) as building:
+            with _resume_hint(building, out, listener), signals.allow_signals():
                 estimator = _with_notes(lambda: fit(labels, building), listener)
-            with _kept_elsewhere(estimator, building, out):
+            with _saved_elsewhere(estimator, building, out):
                 all_rows = _all_rows(building, estimator, dataset, observed, listener, signals)
                 run = fill_run(building, estimator, dataset, origin, observed, listener, all_rows)
                 add(building, estimator)
@@ -109,7 +109,7 @@ def run_of(
 
 
 def _sum_over_all(dataset: Dataset, listener: Listener) -> SumOverRows | None:
-    """Where the data set is a sample: how to sum over all rows, in one pass."""
+    """Return how to sum over all rows in one pass, if the data set is a sample; else None."""
     population = dataset.population
     if population is None:
         return None
@@ -122,46 +122,52 @@ def _sum_over_all(dataset: Dataset, listener: Listener) -> SumOverRows | None:
 
 
 def _all_rows(
-    folder: Path, estimator: Any, dataset: Dataset, observed: Labels | None, listener: Listener, signals: HeldBack
+    folder: Path,
+    estimator: Any,
+    dataset: Dataset,
+    observed: Labels | None,
+    listener: Listener,
+    signals: DeferredSignals,
 ) -> AllRows | None:
-    """What is said of every row, where the data set is a sample; None where it is not, or a person could not wait."""
+    """Answer every row, if the data set is a sample; None if it is not, or if the person interrupts."""
     if dataset.population is None:
         return None
     try:
-        with signals.let_through():
-            return answer_all(folder, estimator, dataset, tells_labels=observed is None, progress=listener.stage)
+        with signals.allow_signals():
+            return answer_all(folder, estimator, dataset, with_labels=observed is None, progress=listener.stage)
     except (KeyboardInterrupt, Terminated) as stop:
-        listener.note("Interrupted: not every row is answered, and all counts are of the sample. The fit is kept.")
+        listener.note("Interrupted: not every row has an answer, and all counts are of the sample. The fit is kept.")
         signals.waiting += [SIGTERM] * isinstance(stop, Terminated)
         return None
 
 
 @contextmanager
-def _told_how_to_go_on(building: Path, out: Path, listener: Listener) -> Iterator[None]:
+def _resume_hint(building: Path, out: Path, listener: Listener) -> Iterator[None]:
     try:
         yield
     except BaseException:
         if is_resumable(building):
-            listener.note(f"What was learned so far is kept. Go on with it: newfound fit --resume {out}")
+            listener.note(f"The training so far is saved. To continue: newfound fit --resume {out}")
         raise
 
 
 @contextmanager
-def _kept_elsewhere(estimator: Any, building: Path, out: Path) -> Iterator[None]:
-    """Where a run cannot be written, as on a full disk, what was learned is saved elsewhere, and it is said where."""
+def _saved_elsewhere(estimator: Any, building: Path, out: Path) -> Iterator[None]:
+    """If a run cannot be written, for example on a full disk, save the model elsewhere and report where."""
     try:
         yield
     except OSError as error:
         if not is_resumable(building):
             with suppress(OSError):
                 remove_unfinished(building)  # which makes room
-        then = f" Or go on: newfound fit --resume {out}" if is_resumable(building) else ""
-        said = f"The run {str(out)!r} could not be written ({error}). {_rescued(estimator, out)}{then}"
-        raise DataError(said) from None
+        then = f" Or continue with newfound fit --resume {out}" if is_resumable(building) else ""
+        raise DataError(
+            f"The run {str(out)!r} could not be written ({error}). {_rescued(estimator, out)}{then}"
+        ) from None
 
 
 def _rescued(estimator: Any, out: Path) -> str:
-    """A sentence about where the trained model is."""
+    """Save the model elsewhere; return a sentence about where."""
     for place in (out.absolute().parent, Path(gettempdir()), Path.home()):
         folder = place / f"{out.name}-model-{uuid4().hex[:8]}"
         try:
@@ -170,12 +176,12 @@ def _rescued(estimator: Any, out: Path) -> str:
             with suppress(OSError):
                 remove_unfinished(folder)
             continue
-        return f"The trained model is kept in {str(folder)!r} (newfound.load); make room, and fit again for the rest."
-    return "Nor could the trained model be kept anywhere else: make room, and fit again."
+        return f"The trained model is saved in {str(folder)!r} (newfound.load). Free some disk space and fit again."
+    return "The trained model could not be saved elsewhere either. Free some disk space and fit again."
 
 
 def estimator_for(dataset: Dataset, model: str, settings: dict[str, Any]) -> Any:
-    """An estimator that knows the data's feature types and image shape."""
+    """Return an estimator with the data's feature types and image shape."""
     from newfound.estimator import estimator_of
     from newfound.models.architecture import LIKELIHOODS
 
@@ -187,7 +193,7 @@ def estimator_for(dataset: Dataset, model: str, settings: dict[str, Any]) -> Any
 
 
 def _with_notes(fit: Callable[[], Any], listener: Listener) -> Any:
-    """What the estimator warns of becomes notes, told when its progress bar is gone."""
+    """Fit; the estimator's warnings become notes, given after its progress bar is closed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         fitted = fit()
@@ -202,15 +208,15 @@ def _audit(
     dataset: Dataset,
     labels: Labels,
     listener: Listener,
-    signals: HeldBack,
+    signals: DeferredSignals,
     all_rows: AllRows | None,
 ) -> None:
-    """Nothing where there is nothing to ask, or where a missing label is said to mean nothing."""
+    """Write the audit; none without both kinds of rows, or if missing labels are not a sign of new classes."""
     if not labels.n_labelled or not labels.n_unlabelled or estimator.pu_weight == 0:
         return
     listener.stage("hiding each known class in turn")
     try:
-        with signals.let_through():
+        with signals.allow_signals():
             audit = audit_of(estimator, dataset, labels)
     except (KeyboardInterrupt, Terminated) as stop:
         listener.note("The audit was interrupted and is left out; the fit is kept.")
@@ -221,7 +227,7 @@ def _audit(
 
 
 def audit_of(estimator: Any, dataset: Dataset, labels: Labels) -> Audit:
-    """An audit of the rows that an estimator was fitted on, with what it discovered."""
+    """Audit the rows that an estimator was fitted on, with the classes it discovered."""
     from newfound.fit import rows_of
 
     fitted = estimator.fitted_
@@ -234,8 +240,7 @@ def audit_of(estimator: Any, dataset: Dataset, labels: Labels) -> Audit:
         return audit_rows(rows, labels, settings, fitted.restarts[0].seed, show=show, given=given)
 
 
-# ---- A run fitted again, to the same rows, with the labels that were given since: another run ----
-# The first one stays.
+# ---- A refit: the same rows with the labels given since, as another run. The first run stays ----
 
 
 def refit_run(
@@ -245,7 +250,7 @@ def refit_run(
     command: str = "",
     replace: bool = False,
     listener: Listener = SILENT,
-    finish: Callable[[Run], object] = leave_as_is,
+    finish: Callable[[Run], object] = no_op,
 ) -> Run:
     """Fit the rows of a run again, with its settings; classes that are the same keep their ids and names."""
     if out.resolve() == run.folder.resolve():
@@ -266,10 +271,7 @@ def refit_run(
 
 
 def as_dataset(run: Run, labels: np.ndarray) -> tuple[Dataset, Labels | None]:
-    """The rows of a run with the labels there are now, as they were read from the source; and those a fit may see.
-
-    Where labels were hidden on purpose, the data set goes on to hold all of them, and the fit sees the others.
-    """
+    """Return the rows of a run with their labels now, and the labels that a fit may see, if some are hidden."""
     rows, schema = run.rows, run.schema
     seen = Labels.read(labels, len(labels), schema.class_names)
     truth = None if rows.truth is None else Labels.read(rows.truth, len(labels), schema.class_names)
@@ -293,11 +295,11 @@ def as_dataset(run: Run, labels: np.ndarray) -> tuple[Dataset, Labels | None]:
 
 
 def write_changes(folder: Path, run: Run, estimator: Any) -> None:
-    """What is different from the run before, and the labels that were given and corrected since."""
+    """Write what differs from the run before, and the labels that were given and corrected since."""
     since, rows = labels_since(run), run.rows
     about = [(str(rows.row_ids[row]), str(rows.observed[row]), label) for row, label in sorted(since.items())]
     stored = ChangesFile(
-        refit_of=told_path(run.folder),
+        refit_of=shareable_path(run.folder),
         changes=estimator.changes_,
         given=[GivenLabel(row_id, now) for row_id, was, now in about if was == ""],
         corrections=[CorrectedLabel(row_id, was, now) for row_id, was, now in about if was != ""],

@@ -2,27 +2,18 @@
 
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from newfound._internal.files import make_folders, sweep, written_whole
+from newfound._internal.files import atomic_file, make_folders, sweep
 from newfound._internal.threads import ahead
 from newfound._internal.words import DataError, did_you_mean
 from newfound.classes import DEFAULT_DECISION, Classes, Decision
-from newfound.evaluation import (
-    Certainty,
-    Evaluation,
-    Match,
-    evaluate,
-    expected_calibration_error,
-    posterior_entropy,
-    reliability,
-)
 from newfound.predictor import Predictor
 from newfound.preprocessing.checks import RangeCheck
 from newfound.preprocessing.columns import Preprocessing
@@ -38,20 +29,24 @@ from newfound.tables.log import about_missing, add_counts
 from newfound.tables.read import read_batches, read_dataset
 from newfound.tables.sources import TableFile, is_table_folder
 
-# ---- What a model says of each row, as a table: of the rows it was fitted on, or of a file of any size ----
+if TYPE_CHECKING:
+    from newfound.evaluation import Evaluation, Match
 
-ROWS_AT_A_TIME = 32_768  # of a file that streams
+# ---- The answer for each row, as a table: of the rows that were fitted on, or of a file of any size ----
+
+ROWS_AT_A_TIME = 32_768  # of a file that is read in blocks
+FIELDS = ("class", "probability", "p_new", "component", "entropy")
 
 
-class Counted:
-    """What there is to say of the rows that were read so far, beside their classes."""
+class InputSummary:
+    """Missing cells and outliers of the rows that were read so far."""
 
     def __init__(self) -> None:
         self.columns: Sequence[Column] = ()
         self.ranges: RangeCheck | None = None
         self.message = ""
 
-    def take(self, batch: Dataset, preprocessing: Preprocessing) -> None:
+    def add(self, batch: Dataset, preprocessing: Preprocessing) -> None:
         self.columns = add_counts(self.columns, batch.columns)
         ranges = RangeCheck.of(batch.X, preprocessing)
         self.ranges = ranges if self.ranges is None else self.ranges.joined(ranges)
@@ -69,22 +64,21 @@ def answer_table(
     observed: np.ndarray,
     truth: np.ndarray | None = None,
 ) -> Columns:
-    """A column for each thing that is said of a row, and its labels by the names that known classes have now.
+    """Return FIELDS of each row beside its id and its labels, by the names that known classes have now.
 
     `observed` and `truth` are names, "" where there is none.
     """
-    said = said_of(classes, probabilities)
-    table = {"row_id": row_ids.astype(str)} | said | {"observed_label": classes.called_now(observed)}
+    table = {"row_id": row_ids.astype(str)} | answer_fields(classes, probabilities)
+    table |= {"observed_label": classes.called_now(observed)}
     return table if truth is None else table | {"true_class": classes.called_now(truth)}
 
 
-SAID = ("class", "probability", "p_new", "component", "entropy")
-
-
-def said_of(
-    classes: Classes, probabilities: np.ndarray, decision: Decision = DEFAULT_DECISION, wanted: Collection[str] = SAID
+def answer_fields(
+    classes: Classes, probabilities: np.ndarray, decision: Decision = DEFAULT_DECISION, names: Collection[str] = FIELDS
 ) -> Columns:
-    """What is said of each row, as far as it is wanted. The class is "" where no answer is given."""
+    """Return the fields of `names`, for each row. The class is "" where no answer is given."""
+    from newfound.evaluation import posterior_entropy
+
     answer = classes.answer(probabilities, decision)
     made: dict[str, Callable[[], np.ndarray]] = {
         "class": lambda: np.where(answer.is_given, classes.names.astype(str)[answer.position], ""),
@@ -93,16 +87,16 @@ def said_of(
         "component": lambda: answer.component,
         "entropy": lambda: posterior_entropy(probabilities),
     }
-    return {name: made[name]() for name in SAID if name in wanted}
+    return {name: made[name]() for name in FIELDS if name in names}
 
 
 def disagreements(table: Columns) -> np.ndarray:
-    """Flags of the rows whose observed label is not their predicted class."""
+    """Return flags of the rows whose observed label is not their predicted class."""
     return (table["observed_label"] != "") & (table["observed_label"] != table["class"])
 
 
 def surest_disagreements(table: Columns, at_most: int) -> np.ndarray:
-    """Numbers of the rows whose label the model doubts most: it is surest of another class."""
+    """Return numbers of the rows for which another class than their label is most probable, the surest first."""
     rows = np.flatnonzero(disagreements(table))
     return rows[np.argsort(-table["probability"][rows], kind="stable")][:at_most]
 
@@ -113,47 +107,47 @@ def predict_batches(
     label: str | None = None,
     decision: Decision = DEFAULT_DECISION,
     features: str | None = None,
-    counted: Counted | None = None,
-    wanted: Collection[str] = (*SAID, "observed_label"),
+    summary: InputSummary | None = None,
+    names: Collection[str] = (*FIELDS, "observed_label"),
 ) -> Iterator[Columns]:
-    """Predictions for a file, some rows at a time where its format allows, so that memory stays flat.
+    """Yield predictions for a file, some rows at a time where its format allows: memory stays flat.
 
-    `counted` has then seen all rows: cells that were missing and filled, and cells unlike those of the fit.
+    At the end, `summary` is of all rows.
     """
-    model = run.predictor
+    model, schema = run.predictor, run.schema
     decision.check(model.fitted_.classes)
-    read = _counted(_batches(source, run.schema, label, features), counted, model.fitted_.preprocessing)
-    for batch in ahead(read):
-        yield answer_batch(model, batch, decision, wanted)
+    is_read_in_blocks = schema.kind == "table" and (
+        (Path(source).is_file() and streams(source)) or is_table_folder(source)
+    )
+
+    def batches() -> Iterator[Dataset]:
+        if is_read_in_blocks:
+            read = read_batches(source, schema, rows=block_rows(schema), label=label, features=features)
+        else:
+            read = iter([read_dataset(source, label, schema=schema, features=features)])
+        for batch in read:
+            if summary is not None and len(batch.X):
+                summary.add(batch, model.fitted_.preprocessing)
+            yield batch
+
+    for batch in ahead(batches()):
+        yield answer_batch(model, batch, decision, names)
 
 
-def _counted(batches: Iterable[Dataset], counted: Counted | None, preprocessing: Preprocessing) -> Iterator[Dataset]:
-    for batch in batches:
-        if counted is not None and len(batch.X):
-            counted.take(batch, preprocessing)
-        yield batch
-
-
-def answer_batch(model: Predictor, batch: Dataset, decision: Decision, wanted: Collection[str]) -> Columns:
-    """What is said of some rows, beside their ids and, if wanted, their labels."""
+def answer_batch(model: Predictor, batch: Dataset, decision: Decision, names: Collection[str]) -> Columns:
+    """Return some fields of each row, beside its id and, if it is among `names`, its label."""
     classes = model.fitted_.classes
-    said = said_of(classes, model.component_probabilities(batch.X), decision, wanted)
-    observed = {"observed_label": classes.called_now(batch.labels.names)} if "observed_label" in wanted else {}
-    return {"row_id": batch.row_ids} | said | observed
+    answer = answer_fields(classes, model.component_probabilities(batch.X), decision, names)
+    observed = {"observed_label": classes.called_now(batch.labels.names)} if "observed_label" in names else {}
+    return {"row_id": batch.row_ids} | answer | observed
 
 
 def block_rows(schema: Schema) -> int:
-    """How many rows of a file are read at a time."""
+    """Return how many rows of a file are read at a time."""
     return min(ROWS_AT_A_TIME, rows_at_a_time(len(schema.feature_names)))
 
 
-def _batches(source: str, schema: Schema, label: str | None, features: str | None) -> Iterable[Dataset]:
-    if schema.kind == "table" and ((Path(source).is_file() and streams(source)) or is_table_folder(source)):
-        return read_batches(source, schema, rows=block_rows(schema), label=label, features=features)
-    return [read_dataset(source, label, schema=schema, features=features)]
-
-
-# ---- The answer beside the data: a user's own columns, unchanged, then what newfound says of each row ----
+# ---- The answer beside the data: a user's own columns, unchanged, then newfound's for each row ----
 
 ANSWER = ("class", "probability", "p_new", "is_new")
 ON_REQUEST = ("component", "entropy")
@@ -162,7 +156,7 @@ FORMULA = r"^([=+\-@\t\r])"
 FORMATS_OUT = (".csv", ".parquet")
 
 
-class Wanted(NamedTuple):
+class OutputOptions(NamedTuple):
     """Which rows and columns to write; no columns are all of the user's own, and the answer."""
 
     only_new: bool = False
@@ -175,17 +169,17 @@ class Wanted(NamedTuple):
         return not self.columns and not self.for_spreadsheets
 
     @property
-    def of_answer(self) -> list[str]:
-        """What is to be said of each row; the rest takes time. Whether it is new is told by its component."""
+    def fields(self) -> list[str]:
+        """The fields to compute. Whether a row is new follows from its component."""
         asked_for = [name for name in ON_REQUEST if any(column.startswith(PREFIX + name) for column in self.columns)]
         return [*ANSWER, "component", *asked_for]
 
 
-ALL = Wanted()
+ALL = OutputOptions()
 
 
 class OutOfStepError(Exception):
-    """Records cannot be told from line breaks within cells, because a cell holds a lone quote: 5" nails."""
+    """Records and line breaks within cells cannot be separated, because a cell holds a lone quote: 5" nails."""
 
 
 def predict_file(
@@ -194,30 +188,30 @@ def predict_file(
     out: Path,
     progress: Callable[[int], None] = lambda n_rows: None,
     decision: Decision = DEFAULT_DECISION,
-    wanted: Wanted = ALL,
+    options: OutputOptions = ALL,
     features: str | None = None,
     replace: bool = False,
     note: Callable[[str], None] = ignore,
 ) -> int:
     """Write every row of `source` with its prediction to `out`, CSV or Parquet by its suffix; return their number.
 
-    Memory stays flat: the file is read in step, once for the model and once for the user's own columns. Cells that were
-    filled, because they were missing or infinite, are noted, and so are cells outside of what was fitted on.
+    Memory stays flat: the file is read twice at the same pace, for the model and for the user's own columns. `note`
+    gets a sentence about cells that were filled, because they were missing or infinite, and one about outliers.
     """
     if out.suffix.lower() not in FORMATS_OUT:
         raise DataError(f"--out must end in {' or '.join(FORMATS_OUT)}; got {out.name!r}. Name another file.")
-    classes, counted = run.class_map, list[Counted]()
+    classes, summaries = run.class_map, list[InputSummary]()
     decision.check(classes)
     check_file_out(out, [source, features], replace=replace)
     own = own_columns.open_own(source)
 
     def batches() -> Iterator[Columns]:
-        counted.append(Counted())  # a file that cannot be read in step is read again
-        tables = predict_batches(run, source, None, decision, features, counted[-1], wanted.of_answer)
+        summaries.append(InputSummary())  # a file whose records cannot be separated is read again
+        tables = predict_batches(run, source, None, decision, features, summaries[-1], options.fields)
         return (answers(table, classes) for table in tables)
 
-    n_rows = _write(out, source, own, batches, wanted, progress, block_rows(run.schema))
-    for sentence in counted[-1].sentences():
+    n_rows = _write(out, source, own, batches, options, progress, block_rows(run.schema))
+    for sentence in summaries[-1].sentences():
         note(sentence)
     return n_rows
 
@@ -227,73 +221,70 @@ def _write(
     source: str,
     own: Any,
     batches: Callable[[], Iterator[Columns]],
-    wanted: Wanted,
+    options: OutputOptions,
     progress: Callable[[int], None],
     rows: int,
 ) -> int:
     make_folders(out.absolute().parent)
-    if not (out.absolute().parent / MANIFEST).is_file():  # a run's own waiting files are not for others to judge
+    if not (out.absolute().parent / MANIFEST).is_file():  # temporary files in a run belong to the run
         sweep(out.absolute().parent)
-    if own is not None and own_columns.is_csv(own) and out.suffix.lower() == ".csv" and wanted.as_written:
-        with suppress(OutOfStepError), written_whole(out) as file:
-            return _write_records(file, own, batches(), wanted, progress)
-    with written_whole(out) as file:
-        n_rows = write_tables(file, out.suffix.lower(), _beside(own, batches(), wanted, rows), progress)
+    if own is not None and own_columns.is_csv(own) and out.suffix.lower() == ".csv" and options.as_written:
+        with suppress(OutOfStepError), atomic_file(out) as file:
+            return _write_records(file, own, batches(), options, progress)
+    with atomic_file(out) as file:
+        n_rows = write_tables(file, out.suffix.lower(), _beside(own, batches(), options, rows), progress)
         if n_rows is None:
             raise DataError(f"{source!r} holds no rows, so there is nothing to predict. Give a file with rows.")
     return n_rows
 
 
 def answered_tables(
-    table: TableFile, predictor: Predictor, schema: Schema, decision: Decision, wanted: Wanted
+    table: TableFile, predictor: Predictor, schema: Schema, decision: Decision, options: OutputOptions
 ) -> Iterator[Any]:
-    """Arrow tables of the wanted columns of an opened file, some rows at a time."""
+    """Yield Arrow tables of the chosen columns of an opened file, some rows at a time."""
     rows = block_rows(schema)
-    batches = (
-        answer_batch(predictor, batch, decision, wanted.of_answer) for batch in read_batches(table, schema, rows)
-    )
+    batches = (answer_batch(predictor, batch, decision, options.fields) for batch in read_batches(table, schema, rows))
     classes = predictor.fitted_.classes
-    return _beside(table, (answers(batch, classes) for batch in batches), wanted, rows)
+    return _beside(table, (answers(batch, classes) for batch in batches), options, rows)
 
 
 def answers(table: Columns, classes: Classes) -> Columns:
-    """What is said of each row, under the names that it has beside a user's columns."""
-    is_new = classes.is_of_new_class[table["component"]]
-    said = table | {"is_new": is_new}
-    said = {name: said[name] for name in (*ANSWER, *ON_REQUEST) if name in said}
-    return {"row_id": table["row_id"]} | {PREFIX + name: column for name, column in said.items()}
+    """Return the answer for each row, by the names that it has beside a user's columns."""
+    table = table | {"is_new": classes.is_of_new_class[table["component"]]}
+    names = ("row_id", *ANSWER, *ON_REQUEST)
+    return {name if name == "row_id" else PREFIX + name: table[name] for name in names if name in table}
 
 
 def labelled_file(own: Any, table: Columns, classes: Classes) -> dict[str, bytes]:
     """Of the rows that were fitted on, in the format they came in: `labelled.csv` or `labelled.parquet`."""
-    said = answers(table, classes)
+    answer = answers(table, classes)
     about = own.schema.metadata or {} if own is not None else {}
-    if own is None or own.num_rows != len(said["row_id"]):
-        return {"labelled.csv": csv_bytes({name: said[name] for name in ("row_id", *(PREFIX + n for n in ANSWER))})}
+    if own is None or own.num_rows != len(answer["row_id"]):
+        return {"labelled.csv": csv_bytes({name: answer[name] for name in ("row_id", *(PREFIX + n for n in ANSWER))})}
     if own_columns.HEADER in about:
         delimiter = about[own_columns.DELIMITER].decode()
         lines = io.BytesIO()
         lines.write(record_header(about[own_columns.HEADER], delimiter, about[own_columns.NAMES].decode().split("\n")))
-        _write_lines(lines, with_answer(own[own_columns.RECORD], said, delimiter), slice(None))
+        _write_lines(lines, with_answer(own[own_columns.RECORD], answer, delimiter), slice(None))
         return {"labelled.csv": lines.getvalue()}
-    labelled = beside_own(own, {PREFIX + name: said[PREFIX + name] for name in ANSWER}, own.schema.names)
+    labelled = beside_own(own, {PREFIX + name: answer[PREFIX + name] for name in ANSWER}, own.schema.names)
     return {"labelled.parquet": table_bytes(labelled)}
 
 
 def _write_records(
-    file: BinaryIO, own: Any, batches: Iterator[Columns], wanted: Wanted, progress: Callable[[int], None]
+    file: BinaryIO, own: Any, batches: Iterator[Columns], options: OutputOptions, progress: Callable[[int], None]
 ) -> int:
     """CSV beside CSV: every record as it is written, then the answer."""
     records, delimiter = own_columns.own_records(own)
     file.write(record_header(records.header, delimiter, own.names))
     n_read = n_written = 0
-    for said in ahead(batches):
-        lines = records.take(len(said["row_id"]))
-        rows = said[PREFIX + "is_new"] if wanted.only_new else slice(None)
-        n_read += len(said["row_id"])
-        if len(lines) != len(said["row_id"]):
+    for answer in ahead(batches):
+        lines = records.take(len(answer["row_id"]))
+        rows = answer[PREFIX + "is_new"] if options.only_new else slice(None)
+        n_read += len(answer["row_id"])
+        if len(lines) != len(answer["row_id"]):
             raise OutOfStepError
-        n_written += _write_lines(file, with_answer(lines, said, delimiter), rows)
+        n_written += _write_lines(file, with_answer(lines, answer, delimiter), rows)
         progress(n_read)
     return n_written
 
@@ -303,18 +294,18 @@ def record_header(header: bytes, delimiter: str, own: Sequence[str]) -> bytes:
     return b"".join([header, *(f"{delimiter}{name}".encode() for name in names), b"\n"])
 
 
-def with_answer(records: Any, said: Columns, delimiter: str) -> Any:
+def with_answer(records: Any, answer: Columns, delimiter: str) -> Any:
     """Records of a CSV file with the answer at the end of each, and its line break."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     large = pa.large_string()
-    classes, which = np.unique(said[PREFIX + "class"], return_inverse=True)
+    classes, which = np.unique(answer[PREFIX + "class"], return_inverse=True)
     cells = [
         pa.array([_quoted(name, delimiter) for name in classes.tolist()], large).take(pa.array(which.ravel())),
-        pa.array(said[PREFIX + "probability"]).cast(large),
-        pa.array(said[PREFIX + "p_new"]).cast(large),
-        pc.if_else(pa.array(said[PREFIX + "is_new"]), pa.scalar("true\n", large), pa.scalar("false\n", large)),
+        pa.array(answer[PREFIX + "probability"]).cast(large),
+        pa.array(answer[PREFIX + "p_new"]).cast(large),
+        pc.if_else(pa.array(answer[PREFIX + "is_new"]), pa.scalar("true\n", large), pa.scalar("false\n", large)),
     ]
     return pc.binary_join_element_wise(records, *cells, pa.scalar(delimiter, large))
 
@@ -335,25 +326,25 @@ def _write_lines(file: BinaryIO, lines: Any, rows: Any) -> int:
     return len(lines)
 
 
-def _beside(own: Any, batches: Iterator[Columns], wanted: Wanted, rows: int) -> Iterator[Any]:
-    """Arrow tables of the wanted columns, the user's own first; both are read so many rows at a time."""
+def _beside(own: Any, batches: Iterator[Columns], options: OutputOptions, rows: int) -> Iterator[Any]:
+    """Yield Arrow tables of the chosen columns, the user's own first; both are read `rows` rows at a time."""
     import pyarrow as pa
 
     own_names = ["row_id"] if own is None else own.names
-    names = _wanted_names(own_names, wanted)
+    names = _names_out(own_names, options)
     carried = [name for name in names if name in own_names]
     blocks = None if own is None or not carried else own_columns.own_blocks(own, carried, rows)
-    for said in batches:
+    for answer in batches:
         table = None
         if blocks is not None:
             table = next(blocks)
         elif carried:
-            table = pa.table({"row_id": said["row_id"].astype(str)})
-        table = beside_own(table, {name: said[name] for name in said if name != "row_id"}, own_names)
+            table = pa.table({"row_id": answer["row_id"].astype(str)})
+        table = beside_own(table, {name: answer[name] for name in answer if name != "row_id"}, own_names)
         table = (
-            table.filter(pa.array(said[PREFIX + "is_new"])).select(names) if wanted.only_new else table.select(names)
+            table.filter(pa.array(answer[PREFIX + "is_new"])).select(names) if options.only_new else table.select(names)
         )
-        yield defused(table) if wanted.for_spreadsheets else table
+        yield defused(table) if options.for_spreadsheets else table
 
 
 def defused(table: Any) -> Any:
@@ -369,23 +360,23 @@ def defused(table: Any) -> Any:
     return table.rename_columns([re.sub(FORMULA, r"'\1", name) for name in table.schema.names])
 
 
-def _wanted_names(own: Sequence[str], wanted: Wanted) -> list[str]:
+def _names_out(own: Sequence[str], options: OutputOptions) -> list[str]:
     answer = [free_name(PREFIX + name, own) for name in ANSWER]
     known = [*own, *answer, *(free_name(PREFIX + name, own) for name in ON_REQUEST)]
-    for name in wanted.columns:
+    for name in options.columns:
         if name not in known:
             raise DataError(f"There is no column {name!r} to write. {did_you_mean(name, known)}")
-    return list(dict.fromkeys(wanted.columns)) or [*own, *answer]
+    return list(dict.fromkeys(options.columns)) or [*own, *answer]
 
 
-def beside_own(table: Any | None, said: Columns, taken: Sequence[str]) -> Any:
+def beside_own(table: Any | None, answer: Columns, taken: Sequence[str]) -> Any:
     """The user's own columns, if any are carried along, then the answer; a name that is taken gets a number."""
     import pyarrow as pa
 
-    answer = {free_name(name, taken): pa.array(column) for name, column in said.items()}
+    added = {free_name(name, taken): pa.array(column) for name, column in answer.items()}
     if table is None:
-        return pa.table(answer)
-    for name, cells in answer.items():
+        return pa.table(added)
+    for name, cells in added.items():
         table = table.append_column(name, cells)
     return table
 
@@ -430,8 +421,10 @@ def _flat(table: Any) -> Any:
 # ---- How good the answers of a run are: against true classes, and by the labels that training did not see ----
 
 
-def evaluate_answers(table: Columns, truth: np.ndarray, classes: Classes) -> Evaluation:
-    """True classes against predicted ones, by name, on the rows whose true class is not ""."""
+def evaluate_answers(table: Columns, truth: np.ndarray, classes: Classes) -> "Evaluation":
+    """Compare true classes with predicted ones, by name, on the rows whose true class is not ""."""
+    from newfound.evaluation import Certainty, evaluate
+
     rows = truth != ""
     truth, predicted = classes.called_now(truth[rows].astype(str)), table["class"][rows].astype(str)
     known = classes.known.astype(str)
@@ -445,7 +438,7 @@ def evaluate_answers(table: Columns, truth: np.ndarray, classes: Classes) -> Eva
     return replace(evaluate(truth, predicted, known, classes.names.astype(str)), certainty=certainty)
 
 
-def evaluate_run(run: Run) -> Evaluation | None:
+def evaluate_run(run: Run) -> "Evaluation | None":
     """Against the labels that were hidden on purpose, if any were, on the rows whose label the model did not see."""
     table = run.predictions
     if "true_class" not in table:
@@ -460,11 +453,11 @@ def evaluate_file(
     label: str | None = None,
     features: str | None = None,
     note: Callable[[str], None] = ignore,
-) -> Evaluation:
+) -> "Evaluation":
     """Compare the predictions for a file, or for a named set's test part, with its labels."""
-    counted = Counted()
-    batches = list(predict_batches(run, source, label, features=features, counted=counted))
-    for sentence in counted.sentences():
+    summary = InputSummary()
+    batches = list(predict_batches(run, source, label, features=features, summary=summary))
+    for sentence in summary.sentences():
         note(sentence)
     if not batches:
         raise DataError(f"{source!r} holds no rows, so there is nothing to compare. Give a file with rows.")
@@ -478,14 +471,16 @@ def evaluate_file(
     return evaluate_answers(table, table["observed_label"], run.class_map)
 
 
-def which_is_which(evaluation: Evaluation, classes: Classes) -> list[Match]:
+def which_is_which(evaluation: "Evaluation", classes: Classes) -> "list[Match]":
     """What each new class is in truth, the largest first."""
     new = set(classes.names[classes.is_new].astype(str).tolist())
     return sorted((match for match in evaluation.matches if match.predicted in new), key=lambda match: -match.n_all)
 
 
 def validation_calibration(model: Any, table: Columns) -> Calibration | None:
-    """Reliability of the known classes' probabilities, on the labels of the validation rows."""
+    """Return how reliable the known classes' probabilities are, on the labels of the validation rows."""
+    from newfound.evaluation import expected_calibration_error, reliability
+
     rows = model.validation_indices_[table["observed_label"][model.validation_indices_] != ""]
     if len(rows) == 0:
         return None

@@ -1,4 +1,4 @@
-"""What is in a run's files: columns, stored rows, the log of acts, each class in numbers and words."""
+"""The contents of a run's files: columns, stored rows, the log of acts, the classes in numbers."""
 
 import io
 import platform
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from newfound.tables.dataset import Dataset
 
 
-# ---- What a result may depend on beside its settings ----
+# ---- Versions: a result depends on them beside its settings ----
 
 LIBRARIES = ("jax", "equinox", "optax", "numpy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of the libraries that compute."""
+    """Return the versions of Python and of the libraries that compute."""
     return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
 
 
-# ---- Who hears what goes on during a long job ----
+# ---- Callbacks of a long job ----
 
 
 def ignore(text: str) -> None:
-    """For those who do not listen."""
+    """Do nothing."""
 
 
 class Listener(NamedTuple):
-    """Two callbacks: a stage is over when the next one begins, a note should be read by a person."""
+    """Callbacks: `stage` at the start of each stage, `note` with a sentence for the person."""
 
     stage: Callable[[str], None] = ignore
     note: Callable[[str], None] = ignore
@@ -55,13 +55,13 @@ class Listener(NamedTuple):
 SILENT = Listener()
 
 
-# ---- Named columns and arrays as files: Parquet, CSV, safetensors. None of them can run code ----
+# ---- Named columns and arrays as files: Parquet, CSV, safetensors. Reading them cannot run code ----
 
 Columns = dict[str, np.ndarray]
 
 
 def as_arrow(columns: Columns) -> "pa.Table":
-    """A column for each array; of a matrix, one of lists."""
+    """Return a table with a column for each array; a matrix becomes a column of lists."""
     import pyarrow as pa
 
     def column(array: np.ndarray) -> "pa.Array":
@@ -85,7 +85,7 @@ def table_bytes(table: "pa.Table", compression: str = "snappy") -> bytes:
 
 
 def parquet_writer(file: BinaryIO, schema: "pa.Schema") -> "pq.ParquetWriter":
-    """Writes tables of this schema. Only text repeats itself: a dictionary of numbers takes most of the time."""
+    """Return a writer for tables of this schema. Only text has dictionaries: those of numbers are slow."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -108,7 +108,7 @@ def tensor_bytes(tensors: Columns) -> bytes:
 
 
 def parquet_columns(content: bytes) -> Columns:
-    """Arrays, and matrices where there are lists of one length."""
+    """Return arrays, and matrices for columns of lists of one length."""
     import pyarrow as pa
 
     def array(column: "pa.ChunkedArray") -> np.ndarray:
@@ -135,23 +135,22 @@ def tensor_columns(content: bytes) -> Columns:
     return load(content)
 
 
-# ---- The rows of a run as they were fitted on ----
-# So that whatever a person decides later, the source is not needed again.
+# ---- The rows of a run: with them, later decisions do not need the source again ----
 
 ROWS = "rows.parquet"
 OWN = "own.parquet"
 
 
 class StoredRows(NamedTuple):
-    """What a fit saw of each row, and what its network says of it; no act changes this."""
+    """The rows of a fit, and what its network computes for them; no act changes this."""
 
     row_ids: np.ndarray
     observed: np.ndarray  # the label by its name in the source, "" where there is none
     X: np.ndarray
     q: np.ndarray  # (rows, components): q(y | x)^(1/T) in single precision, not normalised
     truth: np.ndarray | None = None  # the label in the source, where some were hidden on purpose
-    groups: np.ndarray | None = None  # the person, site or machine, where that was told
-    own: "pa.Table | None" = None  # the user's own columns, unchanged; None where there are none
+    groups: np.ndarray | None = None  # the person, site or machine, if a column names it
+    own: "pa.Table | None" = None  # the user's own columns, unchanged; None without any
 
 
 def rows_of_fit(model: Any, dataset: "Dataset", observed: "Labels | None") -> StoredRows:
@@ -177,17 +176,18 @@ def row_files(rows: StoredRows) -> dict[str, bytes]:
 
 
 def rows_from(rows: bytes, own: bytes | None) -> StoredRows:
-    """From what `row_files` made."""
+    """Read the files that `row_files` made."""
     return StoredRows(**parquet_columns(rows), own=None if own is None else parquet_table(own))
 
 
-# ---- What was decided about a run's classes, act after act ----
-# `acts.jsonl`, one act a line, to which lines are only added.     {"number": 1, "time": "2026-01-31T09:00:00+00:00",
-# "act": "rename", "arguments": {"names": [["new-1", "fox"]]},
-#      "sentence": "“new-1” is now called “fox”.", "next_new": 3}
+# ---- The log of acts: a person's decisions about a run's classes ----
+# `acts.jsonl`, one act a line; lines are only added:
 #
-# An undo is a line of its own, which names the act it takes back. The model that was fitted is never changed: what
-# holds now is what the acts that were not taken back make of it.
+#     {"number": 1, "time": "2026-01-31T09:00:00+00:00", "act": "rename",
+#      "arguments": {"names": [["new-1", "fox"]]}, "sentence": "“new-1” is now called “fox”.", "next_new": 3}
+#
+# An undo is a line of its own, with the number of the act it undoes. The stored model never changes: the present
+# classes are the fitted ones after all acts that were not undone.
 
 ACT_LOG = "acts.jsonl"
 UNDO = "undo"
@@ -199,18 +199,18 @@ class LoggedAct(Record, frozen=True):
     number: Annotated[int, Meta(ge=1)]  # 1, 2, …
     time: str
     act: str  # a name in `acts.ACTS`, or UNDO
-    arguments: dict[str, Any]  # of the act; of an undo, the number of the act that it takes back
-    sentence: str  # what was done, by the names that classes had then
-    next_new: Count  # the number of the next id: also those that an act taken back gave are not given again
+    arguments: dict[str, Any]  # of the act; of an undo, the number of the act
+    sentence: str  # with the names that classes had then
+    next_new: Count  # the number of the next id: ids are not reused, not even after an undo
 
 
 def acts_from(path: Path, content: bytes) -> list[LoggedAct]:
-    """All lines, the undone ones too."""
+    """Read all lines, with the undone acts."""
     where, remedy = repr(str(path)), "Restore it, or move it away to go back to the classes as fitted."
     acts = [decoded(line, LoggedAct, where, remedy) for line in content.splitlines()]
     if unknown := {act.act for act in acts} - {UNDO, *ACTS}:
         raise DataError(
-            f"{where} holds an act that this newfound does not know ({quoted_list(sorted(unknown))}). "
+            f"{where} holds an act that this version does not have ({quoted_list(sorted(unknown))}). "
             f"Upgrade with pip install --upgrade newfound."
         )
     for act in acts:
@@ -225,17 +225,17 @@ def acts_file(acts: list[LoggedAct]) -> dict[str, bytes]:
 class Undone(Record, frozen=True):
     """The arguments of an undo."""
 
-    number: int  # of the act that it takes back
+    number: int  # of the act
 
 
 def in_effect(acts: list[LoggedAct]) -> list[LoggedAct]:
-    """Those that were not taken back."""
+    """Return the acts that were not undone."""
     undone = {act.arguments["number"] for act in acts if act.act == UNDO}
     return [act for act in acts if act.act != UNDO and act.number not in undone]
 
 
 def replayed(fitted: Fitted, acts: list[LoggedAct]) -> Fitted:
-    """What the acts in effect make of a model as it was fitted."""
+    """Apply the acts in effect to the model as it was fitted."""
     effective = {act.number for act in in_effect(acts)}
     for act in acts:
         if act.number in effective:
@@ -245,18 +245,18 @@ def replayed(fitted: Fitted, acts: list[LoggedAct]) -> Fitted:
 
 
 def done(fitted: Fitted, acts: list[LoggedAct], act: str, arguments: dict[str, Any]) -> LoggedAct:
-    """The line of an act on a model to which these acts have led."""
+    """Return the line of a further act on a model after these acts."""
     after, sentence = perform(fitted, act, arguments)
     return _line(acts, act, arguments, sentence, after.classes.next_new)
 
 
 def taken_back(acts: list[LoggedAct]) -> LoggedAct:
-    """The line that takes back the last act in effect."""
+    """Return the line that undoes the last act in effect."""
     effective = in_effect(acts)
     if not effective:
         raise DataError("There is nothing to undo: no act is in effect.")
     last = effective[-1]
-    return _line(acts, UNDO, {"number": last.number}, f"Taken back: {last.sentence}", acts[-1].next_new)
+    return _line(acts, UNDO, {"number": last.number}, f"Undone: {last.sentence}", acts[-1].next_new)
 
 
 def _line(acts: list[LoggedAct], act: str, arguments: dict[str, Any], sentence: str, next_new: int) -> LoggedAct:
@@ -265,12 +265,12 @@ def _line(acts: list[LoggedAct], act: str, arguments: dict[str, Any], sentence: 
 
 
 def _from_number(fitted: Fitted, next_new: int) -> Fitted:
-    """The same, where ids below a number have been given."""
+    """Return the model with all ids below a number marked as used."""
     classes = fitted.classes
     return replace(fitted, classes=replace(classes, next_new=max(classes.next_new, next_new)))
 
 
-# ---- Each class of a run in a few numbers, and back from there to `Classes` ----
+# ---- Each class of a run in a few numbers ----
 
 
 class MissingLabels(Record, frozen=True):
@@ -298,7 +298,7 @@ class ClassSummary(Record, frozen=True):
 
 
 def summarise_classes(classes: Classes, table: Columns, evidence: Mapping[Any, dict[str, float]]) -> list[ClassSummary]:
-    """From what is said of all rows, and why new classes are thought to be new; in the order of the classes."""
+    """Summarise the classes, in their order, from the table of all rows and the evidence for new classes."""
     missing = {str(name): MissingLabels(**of) for name, of in evidence.items()}
     return [
         ClassSummary(
@@ -319,7 +319,7 @@ def summarise_classes(classes: Classes, table: Columns, evidence: Mapping[Any, d
 
 
 def classes_from(summaries: Sequence[ClassSummary]) -> Classes:
-    """Which components belong to which class, with the names as text."""
+    """Return the class of each component, with the names as text."""
     n_components = 1 + max((k for c in summaries for k in c.components), default=-1)
     component_class = np.full(n_components, NO_CLASS)
     for position, summary in enumerate(summaries):

@@ -1,4 +1,4 @@
-"""A run: a folder that holds everything one fit produced, and from which report and predictions are made."""
+"""A run: the folder with everything that one fit produced. Reports and predictions are made from it."""
 
 import os
 from collections.abc import Callable
@@ -40,7 +40,7 @@ from newfound.runs.records import (
 )
 from newfound.tables.dataset import Schema
 
-# ---- What is read of a run may be damaged: whatever that does to a reader becomes one sentence ----
+# ---- A damaged run: any error while reading it becomes one sentence ----
 
 Read = TypeVar("Read")
 DAMAGED = (
@@ -49,8 +49,8 @@ DAMAGED = (
 )
 
 
-def told(part: Callable[[Any], Read]) -> Callable[[Any], Read]:
-    """A property of a run that says so where it cannot be read."""
+def damage_to_error(part: Callable[[Any], Read]) -> Callable[[Any], Read]:
+    """Make a property of a run raise a DataError with one sentence when it cannot be read."""
 
     @wraps(part)
     def read(run: Any) -> Read:
@@ -74,31 +74,28 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
-# ---- A run: a folder that holds everything one fit produced, and from which report and predictions are made ----
+# ---- The files of a run ----
 #     run.json             settings, seeds, versions, source, fingerprint, schema and preprocessing log of the data
 #     model/               the fitted model (newfound.load)
-#     classes.json         each class with its components, size and confidence; of a new one, the labels that are
-# missing
-#     audit.json           whether there are classes nobody labelled, and how far to trust it; may be missing
-#     changes.json         of a refit: what is different from the run before, and which labels were corrected
-#     predictions.parquet  every row: id, class, probability, P(new), component, entropy, observed label, its class as
-# it
-#                          was discovered, and whether that is sure; also as CSV
-#     labelled.csv         the user's own columns, unchanged, and the answer beside them; .parquet where they came so
-#     disagreements.csv    rows whose observed label is not the predicted class; the label itself is never changed
+#     classes.json         each class: components, size, confidence, and the labels that a new class lacks
+#     audit.json           whether some classes have no labels, and how far to trust that; may be missing
+#     changes.json         of a refit: the differences from the run before, and the corrected labels
+#     predictions.parquet  every row: id, class, probability, P(new), component, entropy, observed label, discovered
+#                          class, and whether that is sure; also as CSV
+#     labelled.csv         the user's own columns, unchanged, and the answer beside them; .parquet for Parquet
+#     disagreements.csv    rows with another predicted class than their label; the label itself is never changed
 #     history.parquet      every term of the objective over time
 #     examples.safetensors the rows that the report shows, and the latent map
-#     descriptions.json    what each class is: what sets it apart, a rule, hints, a name to suggest
-#     all_rows.parquet     of a source too large to be held: the answer of every row; all else is of a sample of them
+#     descriptions.json    each class: its differences from others, a rule, hints, a suggested name
+#     all_rows.parquet     of a source too large for memory: the answer for every row; all else is of a sample
 #     rows.parquet         the rows that were fitted on, so that an act does not need the source again
-#     own.parquet          the user's own columns, or of CSV the lines as they were written; missing where there are
-# none
-#     acts.jsonl           what a person decided about the classes, act by act; missing where nothing was
+#     own.parquet          the user's own columns, or the lines of a CSV file as they are; missing without any
+#     acts.jsonl           a person's decisions about the classes; missing without any
 #     report.html
 #     manifest.json        all these files with their sizes and checksums
 #
-# It is made beside its place, in a folder of another name, and moved there when it is whole. The model stays as it was
-# fitted; what acts make of it is computed when it is asked for, and the files that depend on it follow (`derived`).
+# A run is made beside its place, in a folder of another name, and moved there when it is whole. The stored model never
+# changes; acts are applied to it when it is read, and the files that depend on them are written again (`derived`).
 
 FORMAT = 5
 DESCRIPTION = "run.json"
@@ -176,27 +173,27 @@ class ChangesFile(Record, frozen=True):
 
 @dataclass(frozen=True)
 class Run:
-    """An opened run folder; its parts are read when asked for."""
+    """An opened run folder; its parts are read when they are used."""
 
     folder: Path
     description: RunFile
 
     @property
     def name(self) -> str:
-        """Of the folder; also while it is being written under another one."""
+        """The name of the folder; while it is unfinished, its later name."""
         name, is_unfinished, _ = self.folder.absolute().name.partition(UNFINISHED)
         return name.removeprefix(".") if is_unfinished else name
 
     @property
-    @told
+    @damage_to_error
     def answer(self) -> RunAnswer:
-        """What was found, and how far to trust it, in one sentence."""
+        """The answer, and how far to trust it, in one sentence."""
         return answer(self.discovered, self.classes, self.audit, self.description.selection)
 
     @property
-    @told
+    @damage_to_error
     def model(self) -> Any:
-        """The fitted estimator, with the classes that acts have made of it."""
+        """The fitted estimator, after all acts."""
         return self.model_after(self.acts)
 
     def model_after(self, acts: list[LoggedAct]) -> Any:
@@ -214,29 +211,29 @@ class Run:
                 read_checked(self.folder, name)
 
     def read(self, name: str) -> bytes:
-        """The content of one of its files; refused where it was changed or cut since newfound wrote it."""
+        """The content of one of its files; a file that changed since newfound wrote it is refused."""
         return read_checked(self.folder, name)
 
     def holds(self, name: str) -> bool:
         return (self.folder / name).is_file()
 
     def check(self) -> list[str]:
-        """Read every file, and refuse the first that is not as newfound wrote it.
+        """Read every file, and refuse the first that changed since newfound wrote it.
 
-        Files that are only for people, such as `labelled.csv`, may be a user's by now: the names of those that changed.
+        Files that are only for people, such as `labelled.csv`, may change: return the names of those that did.
         """
         return check_all(self.folder)
 
     @property
-    @told
+    @damage_to_error
     def predictor(self) -> Predictor:
-        """The model with the same classes, for those who only predict: there at once."""
+        """The model with the same classes, only for predictions: it loads without JAX."""
         return Predictor(replayed(load_predictor(self.folder / "model").fitted_, self.acts))
 
     @property
-    @told
+    @damage_to_error
     def acts(self) -> list[LoggedAct]:
-        """What was decided about the classes, and what of it was taken back."""
+        """All decisions about the classes, and their undos."""
         return acts_from(self.folder / ACT_LOG, self.read(ACT_LOG)) if self.holds(ACT_LOG) else []
 
     @property
@@ -244,19 +241,19 @@ class Run:
         return in_effect(self.acts)
 
     @property
-    @told
+    @damage_to_error
     def rows(self) -> StoredRows:
         """The rows that were fitted on."""
         return rows_from(self.read(ROWS), self.read(OWN) if self.holds(OWN) else None)
 
     @property
-    @told
+    @damage_to_error
     def schema(self) -> Schema:
-        """By which another file is read like the one the model was fitted on."""
+        """How to read another file like the one the model was fitted on."""
         return self.description.schema
 
     @property
-    @told
+    @damage_to_error
     def classes(self) -> list[ClassSummary]:
         summaries = self._record("classes.json", list[ClassSummary])
         components = [k for summary in summaries for k in summary.components]
@@ -265,66 +262,66 @@ class Run:
         return summaries
 
     @property
-    @told
+    @damage_to_error
     def class_map(self) -> Classes:
-        """Which components belong to which class, without loading the model; names are text."""
+        """The class of each component, without loading the model; names are text."""
         return classes_from(self.classes)
 
     @property
-    @told
+    @damage_to_error
     def discovered(self) -> Discovered:
         """How many new classes there are, how they were found, and how sure that is."""
         return self.description.discovery
 
     @property
-    @told
+    @damage_to_error
     def audit(self) -> Audit | None:
-        """Whether there are classes that nobody labelled; None where that was not asked."""
+        """Whether some classes have no labels; None if the fit was made without an audit."""
         return self._record(AUDIT, Audit) if self.holds(AUDIT) else None
 
     @property
-    @told
+    @damage_to_error
     def descriptions(self) -> Descriptions:
-        """What each class is, in the order of the classes; none in a run that was written without."""
+        """The description of each class, in the order of the classes; empty in a run without any."""
         return Descriptions(self._record(DESCRIPTIONS, list[Description]) if self.holds(DESCRIPTIONS) else ())
 
     @property
-    @told
+    @damage_to_error
     def changes(self) -> Changes | None:
-        """What is different from the run that this one is a refit of; None where it is of none."""
+        """The differences from the run before; None if this one is not a refit."""
         return self._record(CHANGES, ChangesFile).changes if self.holds(CHANGES) else None
 
     def _record(self, name: str, kind: type[Read]) -> Read:
         return decoded(self.read(name), kind, repr(str(self.folder / name)), FIT_AGAIN)
 
     @property
-    @told
+    @damage_to_error
     def predictions(self) -> Columns:
         return parquet_columns(self.read("predictions.parquet"))
 
     @property
-    @told
+    @damage_to_error
     def history(self) -> Columns:
         return parquet_columns(self.read("history.parquet"))
 
     @property
-    @told
+    @damage_to_error
     def examples(self) -> Columns:
         return tensor_columns(self.read("examples.safetensors"))
 
     @property
-    @told
+    @damage_to_error
     def latent_map(self) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the rows on the map, and their places on a plane, (rows, 2)."""
+        """Numbers of the rows on the map, and their coordinates, (rows, 2)."""
         examples = self.examples
         return examples["map_rows"], examples["map"]
 
 
 def open_run(folder: str | os.PathLike) -> Run:
-    """The run in a folder that `newfound fit --out` wrote.
+    """Open the run in a folder that `newfound fit --out` wrote.
 
-    Its parts are read when asked for: `model`, `classes`, `predictions`, `history`, `schema`, and the `description`. A
-    file that was changed or cut since is refused when it is read.
+    Its parts are read when they are used: `model`, `classes`, `predictions`, `history`, `schema`, and others. A file
+    that changed since newfound wrote it is refused when it is read.
     """
     folder = Path(folder)
     if not (folder / DESCRIPTION).is_file():
@@ -332,8 +329,8 @@ def open_run(folder: str | os.PathLike) -> Run:
     description = read_description(folder)
     manifest = read_manifest(folder)
     if manifest is None:
-        raise DataError(damaged(folder, MANIFEST, "it is missing, and only it tells whether the others are whole"))
-    if manifest.moving:  # a change was cut short, or is going on
+        raise DataError(damaged(folder, MANIFEST, "it is missing, and the other files cannot be checked without it"))
+    if manifest.moving:  # another process is changing the run, or was stopped while it did
         with alone(folder):
             pass
         return open_run(folder)
@@ -342,8 +339,8 @@ def open_run(folder: str | os.PathLike) -> Run:
     return Run(folder, description)
 
 
-def being_made(folder: Path) -> Run:
-    """The run in a folder that has no manifest yet."""
+def unfinished_run(folder: Path) -> Run:
+    """Open the run in a folder that has no manifest yet."""
     return Run(folder, read_description(folder))
 
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from newfound._internal.files import Terminated, held_back
+from newfound._internal.files import Terminated, defer_signals
 from newfound._internal.progress import Callback, ProgressEvent
 from newfound.fitted import RestartResult, Termination
 from newfound.models.architecture import Architecture
@@ -101,7 +101,7 @@ class Training:
         """Every phase. Signals wait until a chunk or the start of a phase is complete."""
         coming = phases(self.restarts, self.data, self.settings, self.schedule, self.seeds, self.resumed)
         while True:
-            with held_back():
+            with defer_signals():
                 phase = next(coming, None)
                 if phase is None:
                     return
@@ -115,7 +115,7 @@ class Training:
         hyperparameters = self.settings.hyperparameters(phase.weights)
         with closing(prefetch(self._chunks(phase))) as chunks:
             for chunk, stream_states in chunks:
-                with held_back():
+                with defer_signals():
                     self._advance(chunk, stream_states, hyperparameters, phase)
                     if self.checkpoints is not None and self.checkpoints.is_due:
                         self.keep()
