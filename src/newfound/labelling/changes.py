@@ -35,6 +35,30 @@ class Changes(Record, frozen=True):
     held_out: HeldOut | None = None  # None if no label was held out of both
 
 
+class GivenLabel(Record, frozen=True):
+    """A label that a row was given after the first fit."""
+
+    row_id: str
+    label: str
+
+
+class CorrectedLabel(Record, frozen=True):
+    """A label that replaces another one."""
+
+    row_id: str
+    was: str
+    label: str
+
+
+class ChangesFile(Record, frozen=True):
+    """`changes.json` of a refit."""
+
+    refit_of: str
+    changes: Changes
+    given: list[GivenLabel]
+    corrections: list[CorrectedLabel]
+
+
 class RowClasses(NamedTuple):
     """The class of each row by its id, which no change of name affects, and the name of each id."""
 

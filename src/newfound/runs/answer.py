@@ -1,16 +1,18 @@
 """The answer of a run in words: how many classes, how they were found, and how far to trust that."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from newfound._internal.records import Count, Record, Share
 from newfound._internal.words import and_list, count, if_few_labels, percent
 from newfound.classes import Classes
-from newfound.discovery.selection import Selection
-from newfound.explain.audit_record import Audit
+from newfound.discovery.record import Selection
 from newfound.runs.records import ClassSummary, Columns, MissingLabels
+
+if TYPE_CHECKING:
+    from newfound.explain.audit_record import Audit
 
 # ---- The discovered classes: their number, how they were found, how sure that is ----
 
@@ -180,7 +182,7 @@ class RunAnswer(NamedTuple):
 def answer(
     found: Discovered,
     classes: Sequence[ClassSummary],
-    audit: Audit | None,
+    audit: "Audit | None",
     selection: Selection | None = None,
 ) -> RunAnswer:
     """From what a run holds: the classes it found, and what became of known ones that were hidden."""
@@ -196,7 +198,7 @@ def _found(found: Discovered, classes: Sequence[ClassSummary]) -> str:
     return f"{known}{number[0].lower()}{number[1:]}{of_rows}{', as asked for' * found.is_given}"
 
 
-def _trust(found: Discovered, audit: Audit | None, selection: Selection | None) -> tuple[str, Grade]:
+def _trust(found: Discovered, audit: "Audit | None", selection: Selection | None) -> tuple[str, Grade]:
     if not found.has_labels:
         return "no row has a label", "unknown"
     if audit is None or not audit.hidden:
@@ -210,7 +212,7 @@ def _trust(found: Discovered, audit: Audit | None, selection: Selection | None) 
     return reason, "trust" if is_well and not if_few_labels(_n_labels(audit)) else "care"
 
 
-def _found_again(audit: Audit, share: float) -> str:
+def _found_again(audit: "Audit", share: float) -> str:
     """\"hiding each known class in turn, 93% of it was found again (from 12 labels only)\"."""
     few, n = if_few_labels(_n_labels(audit)), len(audit.hidden)
     if audit.n_found < n:
@@ -221,7 +223,7 @@ def _found_again(audit: Audit, share: float) -> str:
     return f"hiding {each}, {percent(share)} of it was found again{few}"
 
 
-def _doubts(found: Discovered, audit: Audit, selection: Selection | None) -> list[str]:
+def _doubts(found: Discovered, audit: "Audit", selection: Selection | None) -> list[str]:
     doubts = []
     if audit.control == "yes":
         doubts.append("so are classes with labels handed out at random")
@@ -232,7 +234,7 @@ def _doubts(found: Discovered, audit: Audit, selection: Selection | None) -> lis
     return doubts
 
 
-def _n_labels(audit: Audit) -> int:
+def _n_labels(audit: "Audit") -> int:
     return sum(hidden.n_labels for hidden in audit.hidden)
 
 
@@ -275,7 +277,7 @@ class AllRows(Record, frozen=True):
     def in_discovered(self, found: Discovered) -> Discovered:
         return found.replace(n_rows=self.n_rows, n_unsure=sum(self.unsure))
 
-    def in_audit(self, audit: Audit, classes: Classes) -> Audit:
+    def in_audit(self, audit: "Audit", classes: Classes) -> "Audit":
         n_new = int(np.array(self.rows)[classes.is_of_new_class].sum()) if audit.n_rows_new else 0
         note = f"Classes were looked for in a sample of {self.n_sampled:,} of the {self.n_rows:,} rows."
         return audit.replace(n_rows=self.n_rows, n_labels=self.n_labelled, n_rows_new=n_new, notes=(*audit.notes, note))

@@ -12,7 +12,6 @@ from pathlib import Path
 from newfound._internal.files import TEMPORARY, disk, holder_of
 from newfound._internal.words import DataError
 from newfound.runs.manifest import LOCK, MANIFEST, Manifest, check_sizes, foreign_files, names_in, read_manifest
-from newfound.training.checkpoints import checkpoint_files
 
 # ---- Beside a run while it is made, and after a stopped fit ----
 # run/                      a run
@@ -68,6 +67,8 @@ def is_whole(folder: Path) -> bool:
 
 def is_resumable(folder: Path) -> bool:
     """Return whether a fit can be continued from here."""
+    from newfound.training.checkpoints import checkpoint_files
+
     return bool(checkpoint_files(folder / CHECKPOINT))
 
 

@@ -21,6 +21,7 @@ from newfound._internal.words import DataError
 from newfound.config import Config
 from newfound.explain.audit import Given, audit_rows
 from newfound.explain.audit_record import Audit
+from newfound.labelling.changes import ChangesFile, CorrectedLabel, GivenLabel
 from newfound.labels import UNLABELLED, Labels
 from newfound.preprocessing.columns import Moments, SumOverRows
 from newfound.runs.all_rows import answer_all
@@ -31,7 +32,7 @@ from newfound.runs.leftovers import CHECKPOINT, is_resumable, remove_unfinished,
 from newfound.runs.making import atomic_folder, write_options
 from newfound.runs.manifest import put_files
 from newfound.runs.records import SILENT, Listener
-from newfound.runs.run import AUDIT, CHANGES, ChangesFile, CorrectedLabel, GivenLabel, Run
+from newfound.runs.run import AUDIT, CHANGES, Run
 from newfound.tables.dataset import Dataset
 from newfound.training.checkpoints import SECONDS, Checkpoints, latest
 

@@ -5,17 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from newfound._internal.records import JSON, Count, Record, check_format, converted, decoded, read_json
 from newfound._internal.words import DataError
 from newfound.classes import Classes
-from newfound.discovery.selection import Selection
-from newfound.explain.audit_record import Audit
-from newfound.explain.wording import Description, Descriptions
-from newfound.labelling.changes import Changes
+from newfound.discovery.record import Selection
 from newfound.predictor import Predictor, load_predictor
 from newfound.runs.answer import AllRows, Discovered, RunAnswer, answer
 from newfound.runs.leftovers import UNFINISHED, why_missing
@@ -39,6 +36,11 @@ from newfound.runs.records import (
     tensor_columns,
 )
 from newfound.tables.dataset import Schema
+
+if TYPE_CHECKING:
+    from newfound.explain.audit_record import Audit
+    from newfound.explain.wording import Descriptions
+    from newfound.labelling.changes import Changes
 
 # ---- A damaged run: any error while reading it becomes one sentence ----
 
@@ -147,30 +149,6 @@ class RunFile(Record, frozen=True, kw_only=True):
     calibration: Calibration | None
 
 
-class GivenLabel(Record, frozen=True):
-    """A label that a row was given after the first fit."""
-
-    row_id: str
-    label: str
-
-
-class CorrectedLabel(Record, frozen=True):
-    """A label that replaces another one."""
-
-    row_id: str
-    was: str
-    label: str
-
-
-class ChangesFile(Record, frozen=True):
-    """`changes.json` of a refit."""
-
-    refit_of: str
-    changes: Changes
-    given: list[GivenLabel]
-    corrections: list[CorrectedLabel]
-
-
 @dataclass(frozen=True)
 class Run:
     """An opened run folder; its parts are read when they are used."""
@@ -275,20 +253,26 @@ class Run:
 
     @property
     @damage_to_error
-    def audit(self) -> Audit | None:
+    def audit(self) -> "Audit | None":
         """Whether some classes have no labels; None if the fit was made without an audit."""
+        from newfound.explain.audit_record import Audit
+
         return self._record(AUDIT, Audit) if self.holds(AUDIT) else None
 
     @property
     @damage_to_error
-    def descriptions(self) -> Descriptions:
+    def descriptions(self) -> "Descriptions":
         """The description of each class, in the order of the classes; empty in a run without any."""
+        from newfound.explain.wording import Description, Descriptions
+
         return Descriptions(self._record(DESCRIPTIONS, list[Description]) if self.holds(DESCRIPTIONS) else ())
 
     @property
     @damage_to_error
-    def changes(self) -> Changes | None:
+    def changes(self) -> "Changes | None":
         """The differences from the run before; None if this one is not a refit."""
+        from newfound.labelling.changes import ChangesFile
+
         return self._record(CHANGES, ChangesFile).changes if self.holds(CHANGES) else None
 
     def _record(self, name: str, kind: type[Read]) -> Read:
