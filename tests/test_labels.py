@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newfound.labels import MISSING, UNLABELLED, Labels, sorted_names
+from newfound.labels import MISSING, UNLABELLED, Labels, has_enough_labels, labels_by_group, sorted_names
 
 READ = {
     "integers": ([3, 7, -1, 3], [3, 7], [0, 1, -1, 0]),
@@ -87,3 +87,21 @@ def test_values_are_of_the_kind_that_was_given():
     assert Labels.read([5, -1], 2).values.dtype == np.int64
     assert Labels.read([True, None, False], 3).values.tolist() == [True, None, False]
     assert Labels.read(["a", ""], 2).values.tolist() == ["a", ""]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(UNLABELLED, 2)), min_size=1, max_size=30))
+def test_labels_are_counted_by_group_as_a_loop_counts_them(rows):
+    group, codes = np.array(rows).T
+    counts, is_known = labels_by_group(group, codes, 3), has_enough_labels(group, codes)
+    assert counts.shape == (group.max() + 1, 3)
+    n_labelled = sum(code != UNLABELLED for _, code in rows)
+    for i in range(len(counts)):
+        own = [code for of, code in rows if of == i]
+        assert counts[i].tolist() == [own.count(code) for code in range(3)]
+        excess = 2 * len(rows) * sum(code != UNLABELLED for code in own) - len(own) * n_labelled
+        assert excess == 0 or is_known[i] == (excess > 0)  # rounding decides a tie
+
+
+def test_rows_without_a_group_count_in_the_density_of_all_rows_only():
+    group, codes = np.array([0, 0, 0, 1, -1, -1]), np.array([UNLABELLED, UNLABELLED, 0, UNLABELLED, 1, 1])
+    assert has_enough_labels(group, codes).tolist() == [True, False]

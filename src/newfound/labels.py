@@ -62,10 +62,9 @@ class Labels:
         classes = [*known, *sorted_names({name for name in names if name is not None} - set(known))]
         position = {name: i for i, name in enumerate(classes)}
         codes = np.array([UNLABELLED if name is None else position[name] for name in names], dtype=np.int64)
-        marks = {i: str(v).strip() for i, v in enumerate(values) if names[i] is None and isinstance(v, str)}
-        counts = np.bincount(positions, minlength=len(values))
-        found = tuple((mark, int(counts[i])) for i, mark in marks.items() if mark)
-        return cls(_as_array(classes), codes[positions], found)
+        texts = {i: v.strip() for i, v in enumerate(values) if names[i] is None and isinstance(v, str)}
+        marks = tuple((text, int(np.sum(positions == i))) for i, text in texts.items() if text)
+        return cls(_as_array(classes), codes[positions], marks)
 
     @classmethod
     def none(cls, n_rows: int, declared: Sequence[Any] | np.ndarray = ()) -> "Labels":

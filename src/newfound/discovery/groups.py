@@ -90,7 +90,7 @@ def new_groups(
     found = np.full(len(nodes.labels), NO_GROUP)
     if len(candidates) == 0:
         return found
-    group, parts = _parts(nodes, candidates, resolution, settings, seed)
+    group, parts = _parts(nodes, candidates, resolution, seed)
     evidence = missing_labels(nodes, candidates, group)
     is_small = parts.is_small_class(settings)
     is_large = (parts.size >= settings.min_new_share) | is_small
@@ -114,7 +114,7 @@ def _largest_piece(nodes: Nodes, resolution: float, settings: Initialisation, se
     known = np.flatnonzero((nodes.class_probabilities.sum(axis=1) >= 0.5) | (nodes.labels != UNLABELLED))
     if len(known) == 0:
         return 0.0
-    group, parts = _parts(nodes, known, resolution, settings, seed)
+    group, parts = _parts(nodes, known, resolution, seed)
     likely = nodes.class_probabilities[known].argmax(axis=1)
     counts = contingency(group, likely, (len(parts.size), nodes.class_probabilities.shape[1]))
     of_class = nodes.class_probabilities.sum(axis=0)[counts.argmax(axis=1)]
@@ -122,10 +122,8 @@ def _largest_piece(nodes: Nodes, resolution: float, settings: Initialisation, se
     return float(parts.size[is_piece].max(initial=0.0))
 
 
-def _parts(
-    nodes: Nodes, members: np.ndarray, resolution: float, settings: Initialisation, seed: int
-) -> tuple[np.ndarray, Parts]:
-    """The community of each of these nodes in their own graph."""
+def _parts(nodes: Nodes, members: np.ndarray, resolution: float, seed: int) -> tuple[np.ndarray, Parts]:
+    """The community of each of these nodes in their own graph, and the links and sizes of communities."""
     own, group = partition(nodes.weights, members, resolution, seed)
     links = links_between(own, group, int(group.max()) + 1)
     external_edges = 1 - links.diagonal() / np.maximum(links.sum(axis=1), 1e-12)
