@@ -24,7 +24,7 @@ from safetensors.numpy import save as tensors_to_bytes
 from newfound import __version__
 from newfound._internal.files import disk, make_folders, replace_file
 from newfound._internal.records import JSON, Count, Meta, Record, check_format, converted, encoded, read_json, to_json
-from newfound._internal.words import DataError, one_line
+from newfound._internal.words import DataError, reason_of
 from newfound.classes import Classes
 from newfound.discovery.record import Evidence, Selection
 from newfound.discovery.tree import ClassTree
@@ -257,7 +257,7 @@ def _read_weights(folder: Path, name: str) -> dict[str, np.ndarray]:
     try:
         return tensors_from_bytes(content)
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
-        raise ValueError(f"{str(path)!r} is damaged ({one_line(str(error))}). {SAVE_AGAIN}") from None
+        raise ValueError(f"{str(path)!r} is damaged ({reason_of(error)}). {SAVE_AGAIN}") from None
 
 
 def _check_tensors(stored: ModelFile, tensors: Mapping[str, np.ndarray], where: str) -> None:

@@ -9,7 +9,7 @@ from fuzz_targets import TARGETS
 
 import newfound
 
-SOURCE = str(Path(newfound.__file__).parent)
+SOURCES = (str(Path(newfound.__file__).parent), str(Path(__file__).parents[2] / "experiments"))
 OWN = (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)  # as the command line has
 ALSO_SPEAK = {"estimator": ("sklearn",)}  # whose sentences are as good as ours
 
@@ -33,7 +33,7 @@ def outcome(name: str, data: bytes, folder: Path) -> str:
 def _is_a_sentence(error: Exception, name: str) -> bool:
     """Raised by a line of newfound (not by a library that it called), and fit to be read."""
     where = _last(error.__traceback__)
-    is_ours = where.startswith(SOURCE) or any(f"/{lib}/" in where for lib in ALSO_SPEAK.get(name, ()))
+    is_ours = where.startswith(SOURCES) or any(f"/{lib}/" in where for lib in ALSO_SPEAK.get(name, ()))
     said = str(error)
     return is_ours and len(said) >= 20 and ("sklearn" in where or (len(said) <= 3_000 and said.isprintable()))
 
@@ -46,7 +46,7 @@ def _last(trace: TracebackType | None) -> str:
 
 
 def _signature(error: BaseException) -> str:
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(SOURCE)]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(SOURCES)]
     at = f"{Path(frames[-1].filename).name}:{frames[-1].name}" if frames else "?"
     what = str(error).split("\n")[0][:80] if isinstance(error, AssertionError) else ""
     return f"{type(error).__name__} in {at} {what}".rstrip()

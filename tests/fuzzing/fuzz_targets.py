@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import shutil
+import sys
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -197,6 +198,7 @@ def _zip(members: dict[str, Any]) -> bytes:
 
 
 def _read_har(data: bytes, folder: Path) -> None:
+    sys.path.append(str(Path(__file__).parents[2]))  # `experiments` is not installed
     from experiments.named import read_har
 
     (folder / "har.zip").write_bytes(data)

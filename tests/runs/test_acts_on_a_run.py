@@ -136,7 +136,7 @@ def test_one_act_waits_for_another(run, monkeypatch):
         list(pool.map(lambda names: act_on(run, "rename", {"names": names}), pairs))
     assert {c.name for c in open_run(run.folder).classes} == {"cat", "dog", "emu", "fox"}
     monkeypatch.setattr(manifest, "PATIENCE", 0.05)
-    with manifest.alone(run.folder), pytest.raises(DataError, match="Another newfound is at work on the run"):
+    with manifest.alone(run.folder), pytest.raises(DataError, match="Another newfound is working on the run"):
         undo(run)
 
 
@@ -173,7 +173,7 @@ def test_a_damaged_log_is_told(run):
     line = {"number": 1, "time": "", "act": "marry", "arguments": {}, "sentence": "", "next_new": 3}
     (run.folder / "acts.jsonl").write_text(json.dumps(line))
     manifest.seal(run.folder)
-    with pytest.raises(DataError, match=r"holds an act that this newfound does not know \('marry'\). Upgrade with"):
+    with pytest.raises(DataError, match=r"holds an act that this version does not have \('marry'\). Upgrade with"):
         run.acts  # noqa: B018
 
 

@@ -217,10 +217,10 @@ REFUSED = {
     "no such column": (("fit", "pets.csv", "--label", "specie"), "species"),
     "no such run": (
         ("predict", "nowhere", "more.csv"),
-        "is not there; give the folder that `newfound fit --out` wrote",
+        "does not exist. Give the folder that `newfound fit --out` wrote",
     ),
     "not a run": (("info", "."), "is not a run: run.json is missing"),
-    "a run is there": (("fit", "pets.csv", "--label", "species", "--out", "run"), "Use --replace to write over it"),
+    "a run is there": (("fit", "pets.csv", "--label", "species", "--out", "run"), "Use --replace to overwrite it"),
     "odd number": (("fit", "pets.csv", "--n-new", "many"), "--n-new must be a whole number or auto; got 'many'"),
     "odd model": (("fit", "pets.csv", "--model", "gan"), "--model must be gmdgm or ssvae; got 'gan'"),
     "odd share": (

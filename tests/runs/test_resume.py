@@ -28,12 +28,12 @@ def stopped(workplace, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(loop.Training, "_advance", advance)
         result = newfound(*FIT, "--out", "run", cwd=tmp_path, code=143)
-    assert "Go on with it: newfound fit --resume run" in " ".join(result.stdout.split())
+    assert "To continue: newfound fit --resume run" in " ".join(result.stdout.split())
     return tmp_path
 
 
 def test_a_stopped_fit_goes_on_to_the_same_run(workplace, stopped):
-    with pytest.raises(DataError, match="a fit was begun and stopped. Go on with it: newfound fit --resume"):
+    with pytest.raises(DataError, match="A fit was started and stopped. To continue: newfound fit --resume"):
         open_run(stopped / "run")
     newfound("fit", "--resume", "run", cwd=stopped)
     run, whole = open_run(stopped / "run"), open_run(workplace / "run")

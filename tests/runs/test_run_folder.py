@@ -129,7 +129,7 @@ def test_a_killed_fit_leaves_no_run(workplace, tmp_path, when):
     process.communicate(timeout=60)
     assert not (tmp_path / "run").exists()
     (unfinished,) = unfinished_folders(tmp_path / "run")
-    with pytest.raises(DataError, match=rf"a fit was begun but has not finished \({unfinished.name}\): fit again"):
+    with pytest.raises(DataError, match=rf"A fit was started but did not finish \({unfinished.name}\). Fit again"):
         open_run(tmp_path / "run")
     if when == "writing":
         newfound(*FIT, "--out", "run", cwd=tmp_path)

@@ -62,7 +62,7 @@ def test_replace_refuses_a_run_whose_file_a_user_changed(place):
 def test_a_folder_is_no_run_for_a_file_called_run_json(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text('{"my": "own settings"}')
-    with pytest.raises(DataError, match=r"has no manifest.json, so newfound cannot tell what it wrote"):
+    with pytest.raises(DataError, match=r"has no manifest.json, so newfound cannot know which of its files"):
         check_out(tmp_path / "run", replace=True)
 
 
@@ -100,10 +100,10 @@ def test_a_second_fit_to_one_place_is_refused_and_told_who_is_at_work(tmp_path):
         put(building)
         here = Holder.read(lock_of(tmp_path / "run"))
         assert here.process == os.getpid()
-        said = rf"at work on the run 'run': process {here.process} on {here.host}, since"
+        said = rf"working on the run 'run': process {here.process} on {here.host}, since"
         with pytest.raises(LockedError, match=said), atomic_folder(tmp_path / "run"):
             pass
-        with pytest.raises(DataError, match=rf"a fit is at work on it: process {here.process}"):
+        with pytest.raises(DataError, match=rf"A fit is working on it: process {here.process}"):
             open_run(tmp_path / "run")
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     assert here.host.encode() not in b"".join(contents(tmp_path).values())
@@ -122,7 +122,7 @@ def test_a_dead_process_s_lock_is_taken_over_whatever_its_number(tmp_path, proce
 def test_a_lock_of_another_host_is_for_a_person_to_judge(tmp_path):
     path = tmp_path / ".run.lock"
     path.write_text(json.dumps(to_json(Holder(12, "elsewhere", "2026-01-01T00:00:00+00:00", "another boot"))))
-    said = r"may be at work on the run: process 12 on elsewhere.* remove '.*\.run\.lock'"
+    said = r"may be working on the run: process 12 on elsewhere.* remove '.*\.run\.lock'"
     with pytest.raises(LockedError, match=said), held(path, "the run"):
         pass
 
@@ -160,7 +160,7 @@ def test_after_a_kill_between_renames_both_runs_are_named(place):
     refit = atomic_folder(place / "run", replace=False, note=notes.append)
     with pytest.raises(DataError, match="already holds a run"), refit:
         pass
-    assert notes == ["A fit to 'run' was stopped when its run took the earlier one's place; that one is back."]
+    assert notes == ["A fit to 'run' was stopped while it replaced the earlier run; the earlier run is back."]
     open_run(place / "run").check()
 
 
@@ -207,7 +207,7 @@ def dataset(workplace):
 @pytest.mark.parametrize("out", ["notes.txt/run", "x" * 250, "run/../" + "y" * 254])
 def test_a_place_that_cannot_be_written_to_is_noticed_before_training(place, dataset, out):
     before = contents(place)
-    with pytest.raises(DataError, match=r"is a file, so there can be no run in it|name of --out is too long: 2\d\d"):
+    with pytest.raises(DataError, match=r"is a file, so no run can be made in it|name of --out is too long: 2\d\d"):
         fit_to(place / out, dataset)
     assert contents(place) == before
 
@@ -222,7 +222,7 @@ def test_where_the_disk_fills_up_the_trained_model_is_kept_and_it_is_said_where(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(derived, "latent_map", full)
-    said = r"could not be written .*No space left.* is kept in '.*again-model-.*newfound.load"
+    said = r"could not be written .*No space left.* is saved in '.*again-model-.*newfound.load"
     with pytest.raises(DataError, match=said):
         fit_to(tmp_path / "again", dataset, lambda labels, building: model)
     (kept,) = tmp_path.glob("again-model-*")

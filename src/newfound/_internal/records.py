@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Meta
 
 from newfound import __version__
-from newfound._internal.words import DataError, one_line, shortened
+from newfound._internal.words import DataError, reason_of
 
 MAX_BYTES = 1 << 28  # of a file
 Kind = TypeVar("Kind")
@@ -44,7 +44,7 @@ def converted(value: Any, kind: type[Kind], what: str, remedy: str) -> Kind:
     try:
         return msgspec.convert(value, kind, dec_hook=_to_numpy)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{what} is damaged ({shortened(one_line(str(error)), 200)}). {remedy}") from None
+        raise DataError(f"{what} is damaged ({reason_of(error)}). {remedy}") from None
 
 
 def decoded(content: bytes, kind: type[Kind], what: str, remedy: str) -> Kind:
@@ -52,7 +52,7 @@ def decoded(content: bytes, kind: type[Kind], what: str, remedy: str) -> Kind:
     try:
         plain = msgspec.json.decode(content)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{what} is damaged ({shortened(one_line(str(error)), 200)}). {remedy}") from None
+        raise DataError(f"{what} is damaged ({reason_of(error)}). {remedy}") from None
     return converted(plain, kind, what, remedy)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from newfound import __version__
 from newfound._internal.files import atomic_file, make_folders, sweep
-from newfound._internal.words import DataError, quoted_list
+from newfound._internal.words import DataError, quoted_list, reason_of
 from newfound.classes import DEFAULT_DECISION, Decision
 from newfound.predictor import Predictor
 from newfound.runs.leftovers import check_file_out
@@ -103,9 +103,8 @@ def connected(address: str, timeout: float) -> Iterator[Any]:
     try:
         client = Client(address, timeout=timeout, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise DataError(
-            f"No Dask scheduler answers at {address!r} within {timeout:g} s ({reason}). Start one with `dask "
+            f"No Dask scheduler answers at {address!r} within {timeout:g} s ({reason_of(error)}). Start one with `dask "
             f"scheduler`, check host and port, or wait longer with --dask-timeout."
         ) from None
     try:

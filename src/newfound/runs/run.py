@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from newfound._internal.records import JSON, Count, Record, check_format, converted, decoded, read_json
-from newfound._internal.words import DataError
+from newfound._internal.words import DataError, reason_of
 from newfound.classes import Classes
 from newfound.discovery.record import Selection
 from newfound.predictor import Predictor, load_predictor
@@ -65,15 +65,11 @@ def damage_to_error(part: Callable[[Any], Read]) -> Callable[[Any], Read]:
             raise
         except (*DAMAGED, ArrowException, SafetensorError) as error:
             raise DataError(
-                f"The run {str(run.folder)!r} is damaged: its {part.__name__} cannot be read ({_reason(error)}). "
+                f"The run {str(run.folder)!r} is damaged: its {part.__name__} cannot be read ({reason_of(error)}). "
                 f"Copy the whole folder again, or fit again."
             ) from None
 
     return read
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 # ---- The files of a run ----
