@@ -360,7 +360,8 @@ class DeepGenerativeClassifier(
         checks.check_shape(X)
         checks.check_numeric(X)
         with checks.explain_overflow():
-            X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
+            table = X if isinstance(X, np.ndarray) else readable(X)
+            X = validate_data(self, table, reset=reset, dtype=DTYPES, ensure_all_finite=False)
         checks.check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 
