@@ -13,6 +13,7 @@ from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+from newfound._internal.activations import ACTIVATIONS
 from newfound._internal.records import converted, to_json
 from newfound._internal.words import DataError, shortened
 
@@ -91,7 +92,6 @@ def made_with(kind: type[Any], stored: Mapping[str, Any]) -> Any:
 
 COUNT = Number(1, whole=True)
 SHARE = Number(0, 1)
-ACTIVATIONS = ("relu", "gelu", "silu", "tanh")  # in JAX `jax.nn` has them, in NumPy `models.in_numpy.Activations`
 
 
 def setting(default: Any, meaning: str, *rules: Rule) -> Any:
@@ -134,7 +134,7 @@ class Objective(Settings):
 class Optimisation(Settings):
     """How it is maximised."""
 
-    activation: str = setting("relu", "of the hidden layers", OneOf(ACTIVATIONS))
+    activation: str = setting("relu", "of the hidden layers", OneOf(tuple(ACTIVATIONS)))
     init_scale: float | None = setting(
         None,
         "standard deviation of the initial kernels; None is Glorot's",

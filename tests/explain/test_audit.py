@@ -232,7 +232,7 @@ def test_notes_name_the_classes_that_are_not_hidden(monkeypatch):
     codes, notes = classes_to_hide(labels)
     assert codes == [0, 2]
     assert notes == [
-        "Not hidden, because fewer than 5 labels are not enough: b.",
+        "Not hidden, because they have fewer than 5 labels: b.",
         "Only the 2 classes with most labels were hidden, of 3.",
     ]
 

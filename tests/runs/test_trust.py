@@ -3,7 +3,7 @@
 import pytest
 from test_discovered import FOUND
 
-from newfound.discovery.selection import Selection
+from newfound.discovery.record import Selection
 from newfound.explain.audit_record import Audit, HiddenClass
 from newfound.runs.answer import answer
 from newfound.runs.records import ClassSummary

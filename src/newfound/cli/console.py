@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from newfound._internal.files import INTERRUPTED, ending_in_order
+from newfound._internal.records import to_json
 from newfound._internal.words import one_line, shortened
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def print_lines(console: "Console", *lines: str, style: str = "") -> None:
 
 
 def print_json(content: Any) -> None:
-    typer.echo(json.dumps(content))
+    typer.echo(json.dumps(to_json(content)))
 
 
 @contextmanager

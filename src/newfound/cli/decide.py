@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
-from newfound._internal.records import to_json
 from newfound._internal.words import count, percent
 from newfound.cli.console import (
     AsJson,
@@ -116,7 +116,7 @@ def history(run: RunArgument, as_json: AsJson = False) -> None:
         opened = open_run(run)
         effective = {act.number for act in opened.acts_in_effect}
         if as_json:
-            print_json([to_json(act) | {"is_in_effect": act.number in effective} for act in opened.acts])
+            print_json([asdict(act) | {"is_in_effect": act.number in effective} for act in opened.acts])
             return
         lines = []
         for act in opened.acts:
@@ -141,7 +141,7 @@ def _print_act(acted: "Acted", as_json: bool) -> None:
     from newfound.runs.answer import headline
 
     if as_json:
-        print_json(summary_of(acted.run) | {"act": to_json(acted.act)})
+        print_json(summary_of(acted.run) | {"act": acted.act})
         return
     console = console_for(as_json)
     print_lines(console, acted.act.sentence)

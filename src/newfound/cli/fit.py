@@ -11,7 +11,7 @@ import typer
 from msgspec import defstruct
 from msgspec.structs import asdict
 
-from newfound._internal.records import Record, to_json
+from newfound._internal.records import Record
 from newfound._internal.words import DataError, short_list, shortened
 from newfound.cli.console import (
     MAX_DIGITS,
@@ -27,6 +27,7 @@ from newfound.cli.console import (
     status_line,
 )
 from newfound.cli.runs import print_audit, print_summary, summary_of
+from newfound.runs.records import Masking
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,7 +85,7 @@ def read_source(console: "Console", source: str, **options: Any) -> "Dataset":
     return dataset
 
 
-def observed_labels(dataset: "Dataset", masking: "Masking") -> "Labels | None":
+def observed_labels(dataset: "Dataset", masking: Masking) -> "Labels | None":
     """The labels that the model may see; None if none are hidden."""
     from newfound.labels import hide_labels
 
@@ -217,8 +218,8 @@ def fit(
             from newfound.runs.making import read_options
 
             out = resume
-            unfinished, kept = read_options(resume, fit_options())
-            options = asdict(kept)
+            unfinished, stored = read_options(resume, fit_options())
+            options = asdict(stored)
         run = _fit(console, out, options, unfinished)
     if as_json:
         print_json(summary_of(run))
@@ -335,6 +336,6 @@ def audit(
         for warning in caught:
             listener_on(errors).note(str(warning.message))
     if as_json:
-        print_json(to_json(found))
+        print_json(found)
     else:
         print_audit(console_for(as_json), found)

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
-from newfound._internal.records import to_json
 from newfound._internal.words import count, percent, quoted_list
 from newfound.cli.console import (
     AsJson,
@@ -68,7 +68,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
         changed = opened.check()
         about = opened.description
         if as_json:
-            print_json({"answer": str(opened.answer)} | to_json(about) | _details(opened))
+            print_json({"answer": str(opened.answer)} | asdict(about) | _details(opened))
             return
         print_summary(console, opened)
         acts = opened.acts_in_effect
@@ -86,19 +86,14 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
 
 def summary_of(run: "Run") -> dict[str, Any]:
     """A run in a few numbers, for machines."""
-    about = {name: to_json(getattr(run.description, name)) for name in IN_SUMMARY}
-    about |= {"run": str(run.folder), "answer": str(run.answer)}
-    changes = {} if run.changes is None else {"changes": to_json(run.changes)}
-    return about | _details(run) | changes
+    about = {name: getattr(run.description, name) for name in IN_SUMMARY}
+    changes = {} if run.changes is None else {"changes": run.changes}
+    return about | {"run": str(run.folder), "answer": str(run.answer)} | _details(run) | changes
 
 
 def _details(run: "Run") -> dict[str, Any]:
-    return {
-        "audit": to_json(run.audit),
-        "classes": to_json(run.classes),
-        "descriptions": to_json(run.descriptions),
-        "acts": [act.sentence for act in run.acts_in_effect],
-    }
+    acts = [act.sentence for act in run.acts_in_effect]
+    return {"audit": run.audit, "classes": run.classes, "descriptions": run.descriptions, "acts": acts}
 
 
 def print_summary(console: "Console", run: "Run") -> None:

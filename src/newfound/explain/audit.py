@@ -259,12 +259,12 @@ def audit_rows(
         given = Given(asked(labels.codes, len(labels.classes)), labels.codes)
     found = given.found
     verdict = judge(found, given.codes, len(labels.classes))
-    show(2, n_steps, "handing out labels at random")
+    show(2, n_steps, "shuffling labels")
     control = with_random_labels(sample, seed)
     if len(chosen) < len(labels):
         notes.append(f"Classes were hidden in a sample of {len(chosen):,} of the {len(labels):,} rows.")
     if control.answer == "yes":
-        notes.append("The verdict is also yes with random labels, so the answer for your labels may be an artefact.")
+        notes.append("With random labels the verdict is yes, so the answer for your labels may be an artefact.")
     rounds = _hide_each(sample, codes, lambda i, text: show(3 + i, n_steps, text))
     if len(rounds) < len(codes):
         n_left = len(codes) - len(rounds)
@@ -289,13 +289,13 @@ def check_labels(labels: Labels) -> None:
     """Refuse labels if no row or every row has one."""
     if labels.n_labelled == 0:
         raise DataError(
-            f"None of the {len(labels):,} rows has a label, so no class can be compared with labelled ones. "
+            f"None of the {len(labels):,} rows has a label, so it is not known which labels are missing. "
             f"Name the column (or y) that holds the labels, or fit a model to find groups."
         )
     if labels.n_unlabelled == 0:
         raise DataError(
-            f"All {len(labels):,} rows have a label, so no class is without one. Add rows "
-            f"of open class, with an empty label or -1."
+            f"All {len(labels):,} rows have a label, so no class is without labels. Add the rows "
+            f"that you want to classify, with an empty label or -1."
         )
 
 
@@ -308,7 +308,7 @@ def classes_to_hide(labels: Labels) -> tuple[list[int], list[str]]:
     notes = []
     if len(enough) < len(labels.classes):
         names = short_list([str(c) for c in np.delete(labels.classes, enough)], 5)
-        notes.append(f"Not hidden, because fewer than {MIN_LABELS_TO_HIDE} labels are not enough: {names}.")
+        notes.append(f"Not hidden, because they have fewer than {MIN_LABELS_TO_HIDE} labels: {names}.")
     if len(largest) < len(enough):
         notes.append(f"Only the {len(largest)} classes with most labels were hidden, of {len(enough)}.")
     return sorted(largest.tolist()), notes

@@ -11,9 +11,9 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from newfound._internal.activations import ACTIVATIONS
 from newfound._internal.records import Meta, Record
 from newfound._internal.words import shortened
-from newfound.config import ACTIVATIONS
 from newfound.preprocessing.columns import Blocks
 
 
@@ -85,7 +85,7 @@ class Architecture(Record, frozen=True):
 
     def __post_init__(self) -> None:
         lists: dict[str, tuple[str, ...]] = {"model": (*MODELS,), "likelihood": (*LIKELIHOODS,)}
-        lists |= {"posterior": ("structured", "mean-field"), "activation": ACTIVATIONS}
+        lists |= {"posterior": ("structured", "mean-field"), "activation": tuple(ACTIVATIONS)}
         for name, known in lists.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be {' or '.join(known)}; got {shortened(getattr(self, name))}")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from newfound._internal.activations import ACTIVATIONS, sigmoid
 from newfound._internal.threads import in_threads
 from newfound.models.architecture import LIKELIHOODS, MODELS, SIGMA_FLOOR, Architecture
 from newfound.preprocessing.columns import Blocks, Preprocessing
@@ -21,25 +22,6 @@ DOUBLE_PRECISION_ROWS = 64  # up to here double precision costs no more, and no 
 NEGLIGIBLE = 1e-10  # a component with a lower probability does not change the mean of z in single precision
 
 Weights = Mapping[str, np.ndarray]  # by the names of `models.base.weights_of`
-Activation = Callable[[np.ndarray], np.ndarray]
-
-
-def sigmoid(h: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(−h)) without an exponential that overflows."""
-    return np.float32(0.5) * (np.tanh(np.float32(0.5) * h) + 1)
-
-
-def gelu(h: np.ndarray) -> np.ndarray:
-    """½ h (1 + tanh √(2/π) (h + 0.044715 h³)), the approximation of JAX."""
-    return np.float32(0.5) * h * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (h + np.float32(0.044715) * h**3)))
-
-
-ACTIVATIONS: dict[str, Activation] = {  # by their names in `jax.nn`; they may overwrite h
-    "relu": lambda h: np.maximum(h, 0, out=h),
-    "gelu": gelu,
-    "silu": lambda h: h * sigmoid(h),
-    "tanh": lambda h: np.tanh(h, out=h),
-}
 
 
 class Layer(NamedTuple):

@@ -69,9 +69,10 @@ def about_answer(content: ReportContent) -> list[str]:
         sentences.append("1 new class has only one row and is not shown.")
     elif n_single:
         sentences.append(f"{n_single:,} new classes have only one row each and are not shown.")
-    if content.selection and content.selection.grade in DOUBTED_LABELS:
-        warning = content.selection.sentence
-        sentences.append(f"{warning} Labels of randomly picked rows are better evidence of new classes.")
+    if content.selection is not None and content.selection.grade in DOUBTED_LABELS:
+        sentences.append(
+            f"{content.selection.sentence} Labels of randomly picked rows are better evidence of new classes."
+        )
     return sentences
 
 
