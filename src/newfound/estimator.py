@@ -19,7 +19,6 @@ from newfound._internal.frames import readable
 from newfound._internal.records import to_json
 from newfound._internal.threads import refuse_fork
 from newfound._internal.words import and_list
-from newfound.acts import ACTS
 from newfound.config import Config, Number, OneOf, Rule, Several, check_parameters, made_with
 from newfound.discovery.rows import Rows
 from newfound.labelling.changes import Changes, HeldOut, RowClasses, compare
@@ -27,7 +26,6 @@ from newfound.labelling.given import labels_to_learn, new_class_names, with_curr
 from newfound.labelling.lineage import ClassMapping
 from newfound.labelling.suggest import Suggestions, suggest_rows
 from newfound.labels import Labels
-from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import in_numpy
 from newfound.models.architecture import LIKELIHOODS, MODELS
 from newfound.predictor import Predictor, check_fitted, may_be_lazy
@@ -260,6 +258,8 @@ class DeepGenerativeClassifier(
         return self._after("discard", class_name=class_name)
 
     def _after(self, act: str, **arguments: Any) -> Self:
+        from newfound.acts import ACTS
+
         check_fitted(self)
         other = copy.copy(self)
         other.fitted_ = ACTS[act].apply(self.fitted_, **arguments)
@@ -278,6 +278,8 @@ class DeepGenerativeClassifier(
         there is the plain accuracy of the labelled rows.
         """
         check_fitted(self)
+        from newfound.metrics import open_set_accuracy_scorer
+
         return open_set_accuracy_scorer(self, X, y, sample_weight)
 
     def score_samples(self, X: Any) -> np.ndarray:
