@@ -19,11 +19,9 @@ from newfound._internal.frames import readable
 from newfound._internal.records import to_json
 from newfound._internal.threads import refuse_fork
 from newfound._internal.words import and_list
-from newfound.acts import ACTS
 from newfound.config import Config, Number, OneOf, Rule, Several, check_parameters, made_with
 from newfound.discovery.rows import Rows
 from newfound.labels import Labels
-from newfound.metrics import open_set_accuracy_scorer
 from newfound.models import in_numpy
 from newfound.models.architecture import LIKELIHOODS, MODELS
 from newfound.predictor import Predictor, check_fitted, may_be_lazy
@@ -265,6 +263,8 @@ class DeepGenerativeClassifier(
         return self._after("discard", class_name=class_name)
 
     def _after(self, act: str, **arguments: Any) -> Self:
+        from newfound.acts import ACTS
+
         check_fitted(self)
         other = copy.copy(self)
         other.fitted_ = ACTS[act].apply(self.fitted_, **arguments)
@@ -283,6 +283,8 @@ class DeepGenerativeClassifier(
         there is the plain accuracy of the labelled rows.
         """
         check_fitted(self)
+        from newfound.metrics import open_set_accuracy_scorer
+
         return open_set_accuracy_scorer(self, X, y, sample_weight)
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -365,7 +367,8 @@ class DeepGenerativeClassifier(
         checks.check_shape(X)
         checks.check_numeric(X)
         with checks.explain_overflow():
-            X = validate_data(self, readable(X), reset=reset, dtype=DTYPES, ensure_all_finite=False)
+            table = X if isinstance(X, np.ndarray) else readable(X)
+            X = validate_data(self, table, reset=reset, dtype=DTYPES, ensure_all_finite=False)
         checks.check_finite(X, getattr(self, "feature_names_in_", None))
         return X
 

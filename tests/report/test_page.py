@@ -162,7 +162,7 @@ def test_the_audit_tells_every_class_that_was_hidden(case, contents, parsed):
     assert "k-means from the class means 0.31 4.5" in text
     without = render(replace(contents[case], audit=None))
     assert "Are there classes without labels" not in without
-    assert "no known class was hidden to check it: nothing says how far to trust this" in " ".join(
+    assert "no known class was hidden to check it: nothing shows how far to trust this" in " ".join(
         Page(without).text.split()
     )
 
@@ -202,7 +202,7 @@ def test_no_labels_no_new_classes_and_no_history_still_make_a_page(contents):
     nothing = {"n_labelled": 0, "history": {}, "log": [], "calibration": None, "audit": None}
     page = Page(render(replace(content, classes=only_new, discovered=found, **nothing)))
     assert "rows, none labelled." in page.text
-    assert "no row has a label: nothing says how far to trust this" in page.text
+    assert "no row has a label: nothing shows how far to trust this" in page.text
     assert "This run has no training history" in page.text
     assert "Calibration Not available" in page.text
     only_known = [c for c in content.classes if not c.is_new]

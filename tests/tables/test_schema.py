@@ -71,7 +71,7 @@ def test_no_types_if_all_features_are_numeric():
 @pytest.mark.parametrize(
     "stored", [{"kind": "table"}, {"columns": [], "layout": 1}, {"columns": [{"role": "numeric"}]}, {"columns": 3}]
 )
-def test_a_damaged_schema_is_named_as_such(stored):
+def test_a_damaged_schema_is_refused(stored):
     with pytest.raises(DataError, match=r"stored schema of the data is damaged .*Fit the model again"):
         converted(stored, Schema, "The stored schema of the data", "Fit the model again.")
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from newfound.labels import Labels
+    from newfound.runs.records import Masking
     from newfound.runs.run import Run
     from newfound.tables.dataset import Dataset
 
@@ -243,6 +244,7 @@ def _fit(console: "Console", out: Path, options: dict[str, Any], unfinished: Pat
     from newfound.runs.leftovers import shareable_command, shareable_path
     from newfound.runs.making import check_out
     from newfound.runs.new_run import fit_run
+    from newfound.runs.records import Masking
     from newfound.training.steps import keep_compiled_programs
 
     source, replace = options["source"], options["replace"]
@@ -316,6 +318,7 @@ def audit(
     """
     with clear_errors():
         from newfound.explain.audit import audit as audit_of
+        from newfound.runs.records import Masking
 
         errors = console_for(as_json=True)
         columns = {"label": label, "id": id, "ignore": ignore, "categorical": categorical, "numeric": numeric}

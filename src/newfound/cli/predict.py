@@ -62,7 +62,7 @@ def predict(
     console = console_for(as_json)
     with clear_errors(), status_line(console, "reading") as show:
         names = [name.strip() for listed in columns or [] for name in listed.split(",")]
-        options: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "progress": lambda n: show(f"{n:,} rows"),
             "decision": Decision(abstain, known_only, new_threshold),
             "options": OutputOptions(only_new, names, for_spreadsheets),
@@ -70,13 +70,13 @@ def predict(
         }
         if dask is None:
             note = listener_on(console).note
-            n_rows = predict_file(open_run(run), source, out, features=features, note=note, **options)
+            n_rows = predict_file(open_run(run), source, out, features=features, note=note, **settings)
         else:
             from newfound.runs.cluster import predict_on_cluster
 
             if features is not None:
                 raise ValueError("--features and --dask do not go together. Put the numbers into columns of the table.")
-            n_rows = predict_on_cluster(open_run(run), source, out, dask, timeout=dask_timeout, **options)
+            n_rows = predict_on_cluster(open_run(run), source, out, dask, timeout=dask_timeout, **settings)
     if as_json:
         print_json({"rows": n_rows, "out": str(out)})
     else:

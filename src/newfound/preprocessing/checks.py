@@ -45,10 +45,11 @@ def check_shape(X: Any) -> None:
 def check_numeric(X: Any) -> None:
     """Refuse text columns by name."""
     text = []
-    if is_frame(X):
+    if isinstance(X, np.ndarray):
+        if X.ndim == 2 and X.dtype.kind in "OUS":
+            text = [f"column {i}" for i in range(X.shape[1]) if _holds_text(X[:, i])]
+    elif is_frame(X):
         text = [f"column {name!r}" for name in text_columns(X) if _holds_text(column_values(X, name))]
-    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS":
-        text = [f"column {i}" for i in range(X.shape[1]) if _holds_text(X[:, i])]
     if text:
         raise ValueError(
             f"X must hold numbers only, got text in {and_list(text)}. "

@@ -15,7 +15,6 @@ from msgspec import Meta
 
 from newfound._internal.records import Count, Record, Share, converted, decoded
 from newfound._internal.words import DataError, quoted_list
-from newfound.acts import ACTS, perform
 from newfound.classes import NO_CLASS, Classes
 from newfound.fitted import Fitted
 from newfound.models.architecture import MAX_COMPONENTS
@@ -206,6 +205,8 @@ class LoggedAct(Record, frozen=True):
 
 def acts_from(path: Path, content: bytes) -> list[LoggedAct]:
     """Read all lines, with the undone acts."""
+    from newfound.acts import ACTS
+
     where, remedy = repr(str(path)), "Restore it, or move it away to go back to the classes as fitted."
     acts = [decoded(line, LoggedAct, where, remedy) for line in content.splitlines()]
     if unknown := {act.act for act in acts} - {UNDO, *ACTS}:
@@ -239,6 +240,8 @@ def replayed(fitted: Fitted, acts: list[LoggedAct]) -> Fitted:
     effective = {act.number for act in in_effect(acts)}
     for act in acts:
         if act.number in effective:
+            from newfound.acts import perform
+
             fitted, _ = perform(fitted, act.act, act.arguments)
         fitted = _from_number(fitted, act.next_new)
     return fitted
@@ -246,6 +249,8 @@ def replayed(fitted: Fitted, acts: list[LoggedAct]) -> Fitted:
 
 def done(fitted: Fitted, acts: list[LoggedAct], act: str, arguments: dict[str, Any]) -> LoggedAct:
     """Return the line of a further act on a model after these acts."""
+    from newfound.acts import perform
+
     after, sentence = perform(fitted, act, arguments)
     return _line(acts, act, arguments, sentence, after.classes.next_new)
 
