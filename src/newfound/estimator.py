@@ -536,6 +536,7 @@ def load(folder: str | PathLike) -> DeepGenerativeClassifier:
     fitted, settings = load_fitted(folder)
     parameters = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
     model, config = parameters.pop("model", None), Config.from_json(settings.get("config") or {})
+    check_parameters(parameters, {name: rules for name, rules in PARAMETER_RULES.items() if name in parameters})
     estimator = made_with(estimator_of(str(model)), parameters | {"config": config})
     Predictor.__init__(estimator, fitted)
     return estimator

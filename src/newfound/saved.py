@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec.structs import astuple
 from safetensors import SafetensorError
 from safetensors.numpy import load as tensors_from_bytes
 from safetensors.numpy import save as tensors_to_bytes
@@ -109,8 +110,9 @@ class ModelFile(Record, frozen=True):
             raise ValueError(f"best_restart must be one of the {len(self.restarts)} restarts")
         if self.tree is not None:
             self.tree.check(n_components)
-        if self.evidence is not None and (self.tree is None or len(self.evidence.n_rows) != self.tree.n_fragments):
-            raise ValueError("evidence must be of the fragments of the tree")
+        n_fragments = 0 if self.tree is None else self.tree.n_fragments
+        if self.evidence is not None and any(entry.shape != (n_fragments,) for entry in astuple(self.evidence)):
+            raise ValueError(f"evidence must be of the {n_fragments} fragments of the tree")
         if self.selection is not None and any(i >= n_classes for i in self.selection.worst):
             raise ValueError("selection.worst must be classes")
 

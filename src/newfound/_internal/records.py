@@ -93,6 +93,6 @@ def _from_numpy(value: Any) -> Any:
 
 def _to_numpy(kind: Any, value: Any) -> np.ndarray:
     array = np.array(value if value else np.zeros(0))
-    if array.dtype.kind not in "biuf":
+    if not isinstance(value, list) or array.dtype.kind not in "biuf":
         raise ValueError("Expected lists of numbers, all of one length")
     return array

@@ -27,7 +27,12 @@ class ClassTree(Record, frozen=True):
         """Refuse a stored tree whose joins are not of its fragments, each node once."""
         n = self.n_fragments
         n_joins = max(n - 1, 0)
-        if n > n_components or self.children.size != 2 * n_joins or self.affinity.size != n_joins:
+        if (
+            n > n_components
+            or self.sizes.shape != (n,)
+            or self.children.size != 2 * n_joins
+            or self.affinity.size != n_joins
+        ):
             raise ValueError(f"a tree of {n} fragments must have {n_joins} joins, each of two nodes")
         children = self.children.reshape(n_joins, 2)
         is_there = (children >= 0) & (children < n + np.arange(n_joins)[:, None])
