@@ -31,7 +31,7 @@ class ClassTree(Record, frozen=True):
             n > n_components
             or self.sizes.shape != (n,)
             or self.children.size != 2 * n_joins
-            or self.affinity.size != n_joins
+            or self.affinity.shape != (n_joins,)
         ):
             raise ValueError(f"a tree of {n} fragments must have {n_joins} joins, each of two nodes")
         children = self.children.reshape(n_joins, 2)
