@@ -72,7 +72,7 @@ def _other_label(rows: Examples, at: int) -> str:
 
 
 def features(content: ReportContent, c: ClassContent, shown: np.ndarray) -> list[Feature]:
-    """The features whose mean in the class is furthest from the mean of all rows, furthest first."""
+    """The features with the largest distance between the mean of the class and of all rows, largest first."""
     deviation = deviations(content, c)
     order = np.argsort(-np.abs(deviation), kind="stable")[:N_FEATURES]
     furthest = max(float(np.abs(deviation[order]).max(initial=0)), 1e-12)

@@ -255,7 +255,7 @@ def marks(content: ReportContent) -> dict[str, Mark]:
     return mark_of
 
 
-# ---- True classes against predicted ones, as a table whose cells are shaded ----
+# ---- True classes against predicted ones, as a table with shaded cells ----
 
 MAX_COLUMNS_WITH_NUMBERS = 16  # with more, a cell shows its share by shade and on hover
 KNOWN, EMPTY = "known classes", "empty"

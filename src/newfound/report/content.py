@@ -77,7 +77,7 @@ class ReportContent:
     termination_condition: str
     n_rows: int
     n_labelled: int
-    n_disagreements: int  # rows whose label is not their predicted class
+    n_disagreements: int  # rows with a label that is not their predicted class
     discovered: Discovered  # how many new classes, how they were found, and how sure the model is
     kind: str  # "table", "images" or "matrix"
     image_shape: tuple[int, ...] | None

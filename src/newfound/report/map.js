@@ -98,7 +98,7 @@ function createMap(element, options) {
   const flatY = (i) => PADDING + (1 - y[i] / FULL) * (height - 2 * PADDING);
   const place = (i) => [flatX(i) * view.k + view.tx, flatY(i) * view.k + view.ty];
   const css = (colour) => (colour.startsWith("--") ? getComputedStyle(element).getPropertyValue(colour).trim() : colour);
-  function rgb(colour) { // as the browser reads it, whatever way it is written
+  function rgb(colour) { // as the browser reads it, in any notation
     above.fillStyle = "#888";
     above.fillStyle = css(colour);
     const value = parseInt(above.fillStyle.slice(1, 7), 16);

@@ -26,8 +26,8 @@
   const percent = (share) => `${Math.round(100 * share)}%`;
 
   function describe(i) {
-    const own = data.groups[group[i]].name, said = data.names[predicted[i]];
-    const lines = [own, `row ${idOf(i)}`, `${said === own ? "" : `predicted ${said}, `}probability ${percent(probability[i] / 255)}`];
+    const own = data.groups[group[i]].name, guess = data.names[predicted[i]];
+    const lines = [own, `row ${idOf(i)}`, `${guess === own ? "" : `predicted ${guess}, `}probability ${percent(probability[i] / 255)}`];
     if (label[i]) lines.push(`label: ${data.names[label[i]]}`);
     if (truth && truth[i]) lines.push(`true class: ${data.names[truth[i]]}`);
     return lines;
