@@ -17,7 +17,7 @@ from newfound.tables.dataset import Dataset
 
 ALL_ROWS = "all_rows.parquet"
 SURE = 0.5
-STEPS = 10  # that progress is told in
+N_REPORTS = 10  # of progress
 
 
 def answer_all(
@@ -50,7 +50,7 @@ def answer_all(
             )
             writer = writer or until_closed.enter_context(parquet_writer(file, table.schema))
             writer.write_table(table)
-            if (n_done + len(batch)) * STEPS // n_all > n_done * STEPS // n_all:
+            if (n_done + len(batch)) * N_REPORTS // n_all > n_done * N_REPORTS // n_all:
                 progress(f"answering all rows: {n_done + len(batch):,} of {n_all:,}")
             n_done += len(batch)
     return AllRows(len(dataset), labels, rows.tolist(), unsure.tolist())

@@ -1,8 +1,8 @@
-"""A file or a folder of tables answered on a Dask cluster that runs already: `newfound predict --dask ADDRESS`.
+"""Prediction of a file or a folder of tables on a running Dask cluster: `newfound predict --dask ADDRESS`.
 
-A worker reads a part of the source (it must see the files under the same path), answers it, and sends back the user's
-columns with the answer; here they are written in their order. The model is a task like any other, so that a worker that
-dies takes nothing with it, and what is written is written once.
+A worker reads a part of the source (it must see the files under the same path) and sends back the user's columns with
+the answer. This process writes the parts in their order. The model is a task like any other: if a worker dies, other
+workers repeat its tasks, and every row is written once.
 """
 
 from collections import deque
@@ -25,7 +25,7 @@ from newfound.tables.own_columns import open_own
 from newfound.tables.sources import TableFile, table_files
 
 PATIENCE = 10.0  # seconds to wait for a scheduler, and for its workers
-AHEAD = 2  # parts under way for each thread of the workers
+AHEAD = 2  # parts in progress for each thread of the workers
 
 
 class Part(NamedTuple):
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What to say of every part."""
+    """How to answer every part."""
 
     schema: Schema
     decision: Decision
@@ -55,7 +55,7 @@ def predict_on_cluster(
     options: OutputOptions = ALL,
     replace: bool = False,
 ) -> int:
-    """As `predict_file`, by the workers of the cluster at `address`; return the number of rows."""
+    """Do the same as `predict_file` with the workers of the cluster at `address`; return the number of rows."""
     if out.suffix.lower() not in FORMATS_OUT:
         raise DataError(f"--out must end in {' or '.join(FORMATS_OUT)}; got {out.name!r}. Name another file.")
     decision.check(run.class_map)
@@ -76,7 +76,7 @@ def predict_on_cluster(
 
 
 def parts_of(source: str) -> list[Part]:
-    """What one task reads: a row group of Parquet, else a file."""
+    """Return the parts, one for each task: a row group of Parquet, else a file."""
     opened = open_own(source)
     if opened is None:
         raise DataError(f"{source!r} is no table file and no folder of them, which --dask needs. Leave --dask out.")
@@ -95,7 +95,7 @@ def _parts_of_file(path: Path) -> list[Part]:
 
 @contextmanager
 def connected(address: str, timeout: float) -> Iterator[Any]:
-    """A client of a scheduler that runs already."""
+    """Yield a client of a running scheduler."""
     try:
         from distributed import Client
     except ImportError:
@@ -114,7 +114,7 @@ def connected(address: str, timeout: float) -> Iterator[Any]:
 
 
 def check_workers(client: Any, address: str, timeout: float) -> None:
-    """Refuse a cluster without workers, and one whose workers have no newfound, or another one."""
+    """Refuse a cluster without workers, or with workers that lack this version of newfound."""
     from distributed import TimeoutError as NobodyCame
 
     try:
@@ -135,7 +135,7 @@ def check_workers(client: Any, address: str, timeout: float) -> None:
 
 
 def _version_here() -> Callable[[], str]:
-    """A function that is sent whole: where newfound is missing, it could not be found by its name."""
+    """Return a function that is sent as code: on a worker without newfound, its name would not be found."""
 
     def version() -> str:
         try:
@@ -148,7 +148,7 @@ def _version_here() -> Callable[[], str]:
 
 
 def answers_in_order(client: Any, predictor: Predictor, order: Order, parts: list[Part]) -> Iterator[Any]:
-    """Arrow tables, one for each part; only so many are under way that the workers have something to do."""
+    """Yield Arrow tables of the parts, in order; AHEAD × threads parts are in progress at a time."""
     model = client.submit(_sent, predictor, pure=False)
     n_threads = sum(client.nthreads().values())
     waiting: deque[Any] = deque()
@@ -166,7 +166,7 @@ def _sent(predictor: Predictor) -> Predictor:
 
 
 def answer_part(part: Part, predictor: Predictor, order: Order) -> list[Any]:
-    """On a worker: the rows of a part with their answers, a few thousand at a time; an empty part has none."""
+    """On a worker, return the rows of a part with their answers, in blocks of a few thousand."""
     path = Path(part.path)
     if not path.is_file():
         raise DataError(f"The worker on {_host()} sees no file {part.path!r}. Put it where all workers see it.")

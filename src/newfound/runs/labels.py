@@ -1,4 +1,4 @@
-"""Rows to label as files, and labels that come back: tables with ids, or tasks and exports of Label Studio."""
+"""Files of rows to label, and files of labels: tables with ids, or tasks and exports of Label Studio."""
 
 import base64
 import csv
@@ -24,14 +24,14 @@ from newfound.tables.cells import text
 from newfound.tables.formats import ColumnSelection, is_table
 from newfound.tables.sources import TableFile
 
-# ---- Label Studio: rows to label as tasks with predictions, the labelling interface for them, and what it exports ----
+# ---- Label Studio: tasks with predictions, the labelling interface, and exports ----
 
 CHOICE, NEW_NAME, OBJECT = "label", "new_name", "row"  # names of the tags
 ID, REASON = "newfound_row_id", "newfound_reason"  # fields of a task
 
 
 def task(row_id: str, shown: dict[str, Any], class_name: str, probability: float, reason: str) -> dict[str, Any]:
-    """One row: what is shown of it, and what it would be now."""
+    """Return the task for one row: what is shown, and the present prediction."""
     choice = {
         "from_name": CHOICE,
         "to_name": OBJECT,
@@ -43,7 +43,7 @@ def task(row_id: str, shown: dict[str, Any], class_name: str, probability: float
 
 
 def interface(class_names: list[str], *, is_image: bool) -> str:
-    """The labelling configuration: the row, a choice for each class there is now, and room for the name of another."""
+    """Return the labelling configuration: the row, a choice for each class, and a field for the name of another."""
     view = ElementTree.Element("View")
     ElementTree.SubElement(view, "Header", value=f"${REASON}")
     if is_image:
@@ -60,7 +60,7 @@ def interface(class_names: list[str], *, is_image: bool) -> str:
 
 
 def as_data_uri(pixels: np.ndarray, shape: tuple[int, ...]) -> str:
-    """An image inside a task, so that no file has to be served."""
+    """Return an image as text inside a task, so that no file has to be served."""
     from PIL import Image
 
     buffer = BytesIO()
@@ -69,7 +69,7 @@ def as_data_uri(pixels: np.ndarray, shape: tuple[int, ...]) -> str:
 
 
 def read_export(path: Path) -> Iterator[tuple[str, str]]:
-    """Row ids and labels from an export as JSON or JSON-MIN; "" where a row was skipped."""
+    """Yield row ids and labels from an export as JSON or JSON-MIN; "" for a skipped row."""
     remedy = "Export from Label Studio again, as JSON or JSON-MIN."
     for task in read_json(path, list[ExportedTask], remedy):
         row_id = (task.data or {ID: task.newfound_row_id}).get(ID)
@@ -132,7 +132,7 @@ ROW_ID, LABEL, OWN_LABEL = "newfound_row_id", "label", "newfound_label"
 
 
 def suggest_for(run: Run, n: int, labelled_since: dict[int, str]) -> Suggestions:
-    """The rows of a run that would tell most; those that got a label since it was made are left out."""
+    """Return the rows of a run whose labels would help most, without those that were labelled since."""
     rows = run.rows
     y = np.full(len(rows.row_ids), "", dtype=object)
     for row, label in labelled_since.items():
@@ -141,7 +141,7 @@ def suggest_for(run: Run, n: int, labelled_since: dict[int, str]) -> Suggestions
 
 
 def source_columns(run: Run, rows: np.ndarray) -> tuple[Columns, str | None]:
-    """The user's own columns of some rows, as text, from the run itself; none, and why, where it does not hold them."""
+    """Return the user's own columns of some rows, as text, and a note if the run does not hold them."""
     source = Path(run.description.source).expanduser()
     if run.schema.kind != "table" or not is_table(source):
         return {}, None
@@ -155,7 +155,7 @@ def source_columns(run: Run, rows: np.ndarray) -> tuple[Columns, str | None]:
 
 
 def _cells(own: Any, rows: np.ndarray) -> Columns:
-    """Of records of CSV, as they are written."""
+    """Return cells from the stored records of a CSV file."""
     about = own.schema.metadata
     names, delimiter = about[own_columns.NAMES].decode().split("\n"), about[own_columns.DELIMITER].decode()
     records = own[own_columns.RECORD].take(rows).to_pylist()
@@ -164,7 +164,7 @@ def _cells(own: Any, rows: np.ndarray) -> Columns:
 
 
 def _as_written(column: Any) -> Any:
-    """Text as it is in the file; what has a type of its own there, as text."""
+    """Return a column as text, unchanged if it is text."""
     import pyarrow as pa
 
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
@@ -172,7 +172,7 @@ def _as_written(column: Any) -> Any:
 
 
 def suggestion_table(run: Run, suggestions: Suggestions, own: Columns) -> Columns:
-    """What a person fills in: an empty column of labels, beside the user's columns and what is thought of each row."""
+    """Return the table to fill in: an empty column of labels, beside the user's columns and the predictions."""
     of_rows = {
         ROW_ID: run.rows.row_ids[suggestions.rows].astype(str),
         "newfound_class": suggestions.class_names.astype(str),
@@ -185,7 +185,7 @@ def suggestion_table(run: Run, suggestions: Suggestions, own: Columns) -> Column
 
 
 def check_paths(out: Path, tasks: Path | None, *, replace: bool) -> None:
-    """Before anything is computed; a file of suggestions may hold the labels that a person filled in."""
+    """Check the names before anything is computed. An existing file may hold labels that a person filled in."""
     if out.suffix.lower() != ".csv":
         raise DataError(f"--out must end in .csv; got {out.name!r}. Name another file.")
     if tasks is not None and tasks.suffix.lower() != ".json":
@@ -200,7 +200,7 @@ def write_suggestions(path: Path, table: Columns) -> None:
 
 
 def write_tasks(path: Path, run: Run, suggestions: Suggestions, own: Columns) -> Path:
-    """Tasks with predictions as JSON, and the labelling configuration beside it as XML, which is returned."""
+    """Write tasks as JSON and the labelling configuration beside them as XML; return the path of the latter."""
     rows, shape = run.rows, run.schema.image_shape
     tasks = [
         task(str(rows.row_ids[s.row]), _shown(rows.X[s.row], shape, own, i), str(s.class_name), s.probability, s.reason)
@@ -219,12 +219,11 @@ def _shown(x: np.ndarray, shape: tuple[int, ...] | None, own: Columns, i: int) -
     return {"columns": {name: str(column[i]) for name, column in own.items()}}
 
 
-# ---- Labels that come back in a file ----
-# A table with ids of rows and a column of labels, or what Label Studio exports.
+# ---- Files of labels: a table with row ids and labels, or an export of Label Studio ----
 
 
 class GivenLabels(NamedTuple):
-    """Pairs of a row's number and its label, as an act holds them."""
+    """Labels as pairs of a row's number and its label, as the act `label` stores them."""
 
     given: list[tuple[int, str]]  # rows that had no label
     corrections: list[tuple[int, str]]  # rows that had another one
@@ -237,7 +236,7 @@ class GivenLabels(NamedTuple):
 
 
 def read_given(run: Run, path: Path) -> GivenLabels:
-    """The labels in a file, each with the row of the run that it is of; what cannot be right is refused."""
+    """Read a file of labels and find the row of the run for each; refuse unknown and ambiguous rows."""
     entries = list(read_export(path) if path.suffix.lower() == ".json" else _read_table(run, path))
     labelled = [(row_id, label.strip()) for row_id, label in entries if not means_unlabelled(label)]
     if not labelled:
@@ -257,13 +256,13 @@ def read_given(run: Run, path: Path) -> GivenLabels:
 
 
 def labels_since(run: Run) -> dict[int, str]:
-    """By row number, the labels given since the run was made; the later one counts."""
+    """Return the labels given since the run was made, by row number; the last one for each row."""
     acts = [act.arguments for act in run.acts_in_effect if act.act == "label"]
     return {row: label for act in acts for row, label in (*act["given"], *act["corrections"])}
 
 
 def current_labels(run: Run) -> np.ndarray:
-    """The label of each row by its name now, "" where there is none: those given since win."""
+    """Return the present label of each row by its present name, "" for none."""
     labels = run.model.fitted_.classes.called_now(run.rows.observed).astype(object)
     for row, label in labels_since(run).items():
         labels[row] = label
@@ -317,7 +316,7 @@ def _rows_of(run: Run, labels: dict[str, str], path: Path) -> dict[str, int]:
     repeated = set(ids[n > 1].tolist()) & labels.keys()
     if repeated:
         raise DataError(
-            f"More than one row of the run has the id {sorted(repeated)[0]!r}, so it cannot be told which is meant. "
+            f"More than one row of the run has the id {sorted(repeated)[0]!r}, so the label could be for any of them. "
             f"Fit with ids that differ."
         )
     return row_of

@@ -1,4 +1,4 @@
-"""Where rows lie on a plane, which of them a report shows, and the map for embedding viewers."""
+"""The latent map, the rows that a report shows, and the map for embedding viewers."""
 
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ from newfound.runs.predict import surest_disagreements
 from newfound.runs.records import Columns, parquet_bytes
 from newfound.runs.run import Run
 
-# ---- Where rows lie on a plane, neighbours in latent space side by side ----
-# t-SNE lays out a sample; every other row is put among its nearest neighbours of the sample. So the map of 60,000 rows
-# costs seconds, and hardly more than that of a thousand.
+# ---- The latent map: rows on a plane, neighbours in latent space side by side ----
+# t-SNE lays out a sample; every other row is placed among its nearest neighbours of the sample. A map of 60,000 rows
+# takes seconds, like that of 1,000.
 
-LATENT_MAP = ("map_rows", "map")  # what `latent_map` gives; no act changes it
+LATENT_MAP = ("map_rows", "map")  # the arrays of `latent_map`; no act changes them
 MAX_ROWS = 60_000  # on the map
 SAMPLE_ROWS = 1_000  # by t-SNE, which takes 3 ms a row
 MIN_ROWS_A_CLASS = 15  # in the sample, so that a rare class has a place of its own
@@ -27,7 +27,7 @@ SPREAD = 0.3  # of the distance between these neighbours: else rows would lie on
 
 
 def latent_map(model: Any, X: np.ndarray) -> Columns:
-    """Numbers of rows and their places; X are the rows that the model was fitted on."""
+    """Return numbers of rows and their places; X are the rows that the model was fitted on."""
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(len(X))[:MAX_ROWS])
     z = model.transform(X[rows])
@@ -41,7 +41,7 @@ def latent_map(model: Any, X: np.ndarray) -> Columns:
 
 
 def choose_sample(classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Positions of rows, at random, a few of every class at least."""
+    """Return positions of random rows, if possible MIN_ROWS_A_CLASS of every class."""
     order = rng.permutation(len(classes))
     _, codes = np.unique(classes[order], return_inverse=True)
     by_class = np.argsort(codes, kind="stable")
@@ -53,19 +53,19 @@ def choose_sample(classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def in_two_dimensions(z: np.ndarray) -> np.ndarray:
-    """Latent positions on a plane: by t-SNE, or by principal components where rows or dimensions are few."""
+    """Lay out latent positions on a plane: by t-SNE, or by principal components for few rows or dimensions."""
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
     if z.shape[1] <= 2 or len(z) < TSNE_MIN_ROWS:
         return PCA(2).fit_transform(z) if min(z.shape) >= 2 else np.column_stack([z[:, :1], np.zeros(len(z))])
-    with threadpool_limits(1):  # its threads wait for each other at every step: on busy cores ten times as long
+    with threadpool_limits(1):  # its threads wait for each other at every step, on busy cores ten times as long
         return TSNE(2, init="pca", perplexity=30, max_iter=400, random_state=0).fit_transform(z)
 
 
 def among_neighbours(z: np.ndarray, z_sample: np.ndarray, placed: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Each row at the mean of its nearest neighbours' places, the nearer the weightier, and a little beside it."""
+    """Place each row near the weighted mean of its nearest neighbours' places."""
     from sklearn.neighbors import NearestNeighbors
 
     index = NearestNeighbors(n_neighbors=min(N_NEIGHBOURS, len(z_sample))).fit(z_sample)
@@ -82,7 +82,7 @@ def among_neighbours(z: np.ndarray, z_sample: np.ndarray, placed: np.ndarray, rn
     return found[:, :2] + SPREAD * found[:, 2:] * rng.standard_normal((len(z), 2))
 
 
-# ---- The rows that a report shows of each class, and of labels that may be wrong; the latent map ----
+# ---- The rows that a report shows of each class, and of disagreements ----
 
 N_PROTOTYPES, N_LOWEST_CONFIDENCE, N_GENERATED = 12, 6, 8
 N_DISAGREEMENTS = 24
@@ -91,7 +91,7 @@ POOL = 5  # times as many rows near the centre, from which prototypes are chosen
 
 
 def choose_examples(model: Any, X: np.ndarray, table: Columns) -> Columns:
-    """For each class, its prototypes and its edge, its mean and generated rows; X of these rows."""
+    """Return for each class its prototypes, its least confident rows, its mean and generated rows; with X."""
     typical, doubtful, means, generated = [], [], [], []
     for name, own_name in zip(model.classes_.astype(str), model.classes_, strict=True):
         rows = np.flatnonzero(table["class"] == name)
@@ -116,16 +116,15 @@ def choose_examples(model: Any, X: np.ndarray, table: Columns) -> Columns:
 
 
 def _prototypes(model: Any, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Of the rows of a class, or of some of them where it is large."""
+    """Return the prototypes of a class, of at most MAX_CANDIDATES of its rows."""
     some = np.random.default_rng(0).permutation(rows)[:MAX_CANDIDATES]
     return some[prototypes(model.transform(X[some]), N_PROTOTYPES)] if len(some) else some
 
 
 def prototypes(z: np.ndarray, n: int) -> np.ndarray:
-    """Positions of n rows near the centre of a class in latent space, the nearest first.
+    """Return positions of n rows near the centre of a class in latent space, the nearest first.
 
-    So that they do not show the same thing n times, each next one of those near the centre is the one that is furthest
-    from all chosen before.
+    To make them differ, each next one is the row of a pool near the centre that is furthest from all chosen ones.
     """
     from_centre = np.linalg.norm(z - np.median(z, axis=0), axis=1)
     pool = np.argsort(from_centre, kind="stable")[: max(n, min(POOL * n, len(z) // 2))]
@@ -138,16 +137,16 @@ def prototypes(z: np.ndarray, n: int) -> np.ndarray:
 
 
 def _padded(rows: np.ndarray, n: int) -> np.ndarray:
-    """The first n numbers of rows, −1 where there are fewer."""
+    """Return the first n numbers of rows, padded with −1."""
     rows = rows[:n]
     return np.concatenate([rows, np.full(n - len(rows), -1)]).astype(np.int64)
 
 
-# ---- The rows of a run as embedding viewers take them: a place on a plane for each, and what is said of it ----
+# ---- The map for embedding viewers: place and answer of each row ----
 
 
 def atlas_of(run: Run) -> Columns:
-    """x, y, class, P(new) and row id of each row on the latent map."""
+    """Return x, y, class, P(new) and row id of each row on the latent map."""
     rows, places = run.latent_map
     table = run.predictions
     said = {name: table[name][rows] for name in ("class", "probability", "p_new", "observed_label", "row_id")}
@@ -155,7 +154,7 @@ def atlas_of(run: Run) -> Columns:
 
 
 def write_atlas(run: Run, out: Path, *, replace: bool = False) -> int:
-    """Write it as Parquet; return the number of rows."""
+    """Write the atlas as Parquet; return the number of rows."""
     if out.suffix.lower() != ".parquet":
         raise DataError(f"--atlas must end in .parquet; got {out.name!r}. Name another file.")
     check_file_out(out, [], replace=replace)
