@@ -104,7 +104,7 @@ def test_dates_that_may_have_the_month_first_are_not_guessed():
     table = pa.table({"x": [0.5, 1.5, 2.5], "day": ["01/05/2024", "02/05/2024", "03/06/2024"]})
     dataset = read_dataset(table)
     assert dataset.feature_names == ["x"]
-    assert "dates in which day and month cannot be told apart: 'day' (01/05/2024)" in dataset.log[-1]
+    assert "dates with an ambiguous order of day and month: 'day' (01/05/2024)" in dataset.log[-1]
 
 
 def test_day_of_week_and_hour_are_on_circles_if_they_vary():

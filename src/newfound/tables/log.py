@@ -28,7 +28,7 @@ WHY_DROPPED = {  # the reason, and how to use the column anyway
         "To use one, name it in `numeric` (text counts as missing).",
     ),
     "several units": ("numbers in different units", "Write them in one unit to use them."),
-    "day or month": ("dates whose day and month could be exchanged", "Write them as 2024-12-31."),
+    "day or month": ("dates with an ambiguous order of day and month", "Write them as 2024-12-31."),
     "lists of different lengths": ("lists of different lengths", ""),
     "lists as text": (
         "lists of numbers written as text",
