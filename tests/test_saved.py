@@ -140,7 +140,7 @@ def test_an_edited_description_is_noticed(saved):
             {"n_components": 10**10},
             r"`int` <= 100000 - at `\$.architecture.n_components`",
         ),
-        ("architecture", {"latent_dim": 999}, r"restart-0.* must have the shape"),
+        ("architecture", {"hidden_layer_sizes": [99]}, r"restart-0.* must have the shape"),
         ("architecture", {"activation": "exp"}, "activation must be relu or"),
         ("classes", {"component_class": [0, 0]}, "component_class must be . numbers"),
         ("classes", {"names": "ab"}, r"Expected `array`, got `str` - at `\$.classes.names`"),

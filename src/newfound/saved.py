@@ -108,7 +108,7 @@ class ModelFile(Record, frozen=True):
             raise ValueError(f"feature_names must be {self.n_features}")
         if self.best_restart >= len(self.restarts):
             raise ValueError(f"best_restart must be one of the {len(self.restarts)} restarts")
-        if self.settings.get("latent_dim") != self.architecture.latent_dim:
+        if self.settings.get("latent_dim", self.architecture.latent_dim) != self.architecture.latent_dim:
             raise ValueError(f"settings.latent_dim must be {self.architecture.latent_dim}")
         if self.tree is not None:
             self.tree.check(n_components)

@@ -349,11 +349,11 @@ def test_a_thousand_sequences():
     """Of eight steps or more; those without an act that was done, saved and loaded do not count."""
     n_done = []
 
-    class InputSummary(ActsMachine):
+    class Counted(ActsMachine):
         def teardown(self):
             n_done.append(self.n_done)
 
     of_steps = settings(max_examples=1100, stateful_step_count=12, deadline=None)
-    run_state_machine_as_test(InputSummary, settings=of_steps, _min_steps=8)
+    run_state_machine_as_test(Counted, settings=of_steps, _min_steps=8)
     assert np.count_nonzero(n_done) >= 1000
     print(f"{np.count_nonzero(n_done):,} sequences, {sum(n_done):,} acts")

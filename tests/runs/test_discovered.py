@@ -67,7 +67,7 @@ def test_predictions_that_differ_are_told_class_by_class():
 def test_evidence_in_plain_words():
     evidence = MissingLabels(n_rows=68.0, labels_expected=14.2, labels_held=0.3, p_value=2e-6)
     assert evidence_sentence(evidence) == (
-        "It would hold about 14 labels if it were known, and holds none (the chance of so few: 2e-06)."
+        "It would hold about 14 labels if it were known, and holds none (p = 2e-06)."
     )
     assert "holds none, though 2 labelled rows are close by (the" in evidence_sentence(
         evidence.replace(labels_held=1.8)

@@ -199,7 +199,7 @@ def test_early_stopping_keeps_the_best_state():
 
 
 def test_other_row_counts_and_settings_compile_nothing_new():
-    """InputSummary, not timed: a second fit of the same width starts at once; one of another width does not."""
+    """Counted, not timed: a second fit of the same width starts at once; one of another width does not."""
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(
         lambda event, *_, **__: compiled.append(event) if "backend_compile" in event else None

@@ -97,13 +97,13 @@ def about_classes(found: Discovered) -> list[str]:
 
 
 def evidence_sentence(evidence: MissingLabels | None) -> str:
-    """\"It would hold about 14 labels if it were known, and holds none (the chance of so few: 2e-06).\"."""
+    """\"It would hold about 14 labels if it were known, and holds none (p = 2e-06).\"."""
     if evidence is None:
         return ""
     n_close = round(evidence.labels_held)  # labelled rows of known classes that could as well be of this one
     close = f", though {count(n_close, 'labelled row is', 'labelled rows are')} close by" if n_close else ""
     would = f"It would hold {labels_expected(evidence)} if it were known, and holds none{close}"
-    return f"{would} (the chance of so few: {chance(evidence)})."
+    return f"{would} (p = {chance(evidence)})."
 
 
 def labels_expected(evidence: MissingLabels) -> str:
