@@ -73,7 +73,7 @@ def test_evidence_in_plain_words():
         evidence.replace(labels_held=1.8)
     )
     assert "less than one label" in evidence_sentence(evidence.replace(labels_expected=0.4, p_value=0.7))
-    assert ": <1e-12)" in evidence_sentence(evidence.replace(p_value=0.0))
+    assert "(p < 1e-12)" in evidence_sentence(evidence.replace(p_value=0.0))
     assert evidence_sentence(None) == ""
 
 

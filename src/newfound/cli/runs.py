@@ -135,7 +135,7 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
     """A line for each class. If labels are missing from new classes, also the labels expected and the p-value."""
     from rich.text import Text
 
-    from newfound.runs.answer import chance
+    from newfound.runs.answer import p_text
 
     has_evidence = any(c.evidence for c in classes)
     missing = ("labels\nexpected", "p-value") if has_evidence else ()
@@ -143,7 +143,7 @@ def _class_table(classes: "list[ClassSummary]") -> "Table":
     table = table_with("class", "", *right, right=right)
     for c in classes:
         kind = Text("new", style="red") if c.is_new else "known"
-        expected = (f"{c.evidence.labels_expected:.0f}", chance(c.evidence)) if c.evidence else ("",) * len(missing)
+        expected = (f"{c.evidence.labels_expected:.0f}", p_text(c.evidence)) if c.evidence else ("",) * len(missing)
         sizes = (f"{n:,}" for n in (c.n_discovered, c.n_rows, c.n_observed))
         table.add_row(c.name, kind, *sizes, *expected, percent(c.confidence))
     return table

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MIN_AGREEMENT = 0.98  # of predictions with what was discovered
 N_MOVES = 3  # in a sentence
+MIN_P = 1e-12  # smaller ones are not written out
 FOUND_BY = {
     "mixture": "Found by a mixture of Gaussians, because the table is small.",
     "graph": "Found on the graph of neighbours.",
@@ -103,7 +104,8 @@ def evidence_sentence(evidence: MissingLabels | None) -> str:
     n_close = round(evidence.labels_held)  # labelled rows of known classes that could as well be of this one
     close = f", though {count(n_close, 'labelled row is', 'labelled rows are')} close by" if n_close else ""
     would = f"It would hold {labels_expected(evidence)} if it were known, and holds none{close}"
-    return f"{would} (p = {chance(evidence)})."
+    equals = "" if evidence.p_value < MIN_P else "= "
+    return f"{would} (p {equals}{p_text(evidence)})."
 
 
 def labels_expected(evidence: MissingLabels) -> str:
@@ -111,9 +113,9 @@ def labels_expected(evidence: MissingLabels) -> str:
     return "less than one label" if expected < 0.95 else f"about {count(round(expected), 'label')}"
 
 
-def chance(evidence: MissingLabels) -> str:
-    """\"2e-06\", \"0.2\"; smaller ones as "<1e-12"."""
-    return f"{evidence.p_value:.1g}" if evidence.p_value >= 1e-12 else "<1e-12"
+def p_text(evidence: MissingLabels) -> str:
+    """\"2e-06\", \"0.2\", or "< 1e-12"."""
+    return f"{evidence.p_value:.1g}" if evidence.p_value >= MIN_P else f"< {MIN_P:g}"
 
 
 def how_found(found: Discovered) -> list[str]:
