@@ -144,7 +144,7 @@ def test_what_to_look_at_first_is_on_the_first_screen(contents):
 def test_every_new_class_tells_the_labels_it_lacks(contents, parsed):
     (largest,) = [c for c in contents["digits"].classes if c.name == "new-1"]
     expected = round(0.2 * largest.n_rows)
-    assert f"would hold about {expected} labels if it were known, and holds none (p = " in (parsed["digits"].text)
+    assert f"would hold about {expected} labels if it were known, and holds none (p " in parsed["digits"].text
     n_new = sum(c.evidence is not None for c in contents["digits"].classes)
     assert parsed["digits"].text.count("if it were known") == n_new == 5
 

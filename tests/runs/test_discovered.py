@@ -69,7 +69,7 @@ def test_evidence_in_plain_words():
     assert evidence_sentence(evidence) == (
         "It would hold about 14 labels if it were known, and holds none (p = 2e-06)."
     )
-    assert "holds none, though 2 labelled rows are close by (the" in evidence_sentence(
+    assert "holds none, though 2 labelled rows are close by (p = " in evidence_sentence(
         evidence.replace(labels_held=1.8)
     )
     assert "less than one label" in evidence_sentence(evidence.replace(labels_expected=0.4, p_value=0.7))
