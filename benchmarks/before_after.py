@@ -138,13 +138,14 @@ print(json.dumps({"index": index, "brute": brute, "recall": float(hits), "double
 PU = (
     LOAD_MNIST
     + """
+from importlib import import_module
 import numpy as np
 from newfound import GMDGM, mask_labels
 from sklearn.metrics import roc_auc_score
 try:
-    from newfound.discovery import discover as user
+    user = import_module("newfound.discovery.discover")  # not the function of this name
 except ImportError:
-    from newfound.initialisation import components as user
+    user = import_module("newfound.initialisation.components")
 truth = np.asarray(mnist.labels.codes)
 estimate = user.estimate_class_probabilities
 class Estimated(Exception):
