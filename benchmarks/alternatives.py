@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+import repository  # noqa: F401
 
 N_CLASSES = 10
 KEPT: list[Any] = []

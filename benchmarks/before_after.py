@@ -1,12 +1,12 @@
 """What a user waits for, before and after the work on speed: ratios, peak memory, and the bars that were set.
 
-    NEWFOUND_DATA=... python benchmarks/run.py [--keep]
+    NEWFOUND_DATA=... python benchmarks/run.py [--keep] [--before COMMIT]
 
-"Before" is the last commit before classes were discovered and before NumPy predicted (BEFORE); its source is unpacked
-into a temporary folder. Both run in turn, each measurement in a process of its own, on the same machine and with the
-same libraries. Ratios are of CPU seconds (of the process and its children), which other work on the machine changes
-least; a limit in seconds is of the clock. About a quarter of an hour on two idle cores. Every piece is saved when it is
-finished, and `--keep` goes on where a run stopped.
+"Before" is another commit, whose source is unpacked into a temporary folder; by default BEFORE, the last one before
+classes were discovered and before NumPy predicted, for which the bars were set. Both run in turn, each measurement in a
+process of its own, on the same machine and with the same libraries. Ratios are of CPU seconds (of the process and its
+children), which other work on the machine changes least; a limit in seconds is of the clock. About a quarter of an hour
+on two idle cores. Every piece is saved when it is finished, and `--keep` goes on where a run stopped.
 """
 
 import io
@@ -26,9 +26,11 @@ import prediction
 import start_up
 import time_to_accuracy
 from measure import children_time, exponent, in_process, seconds_of
+from repository import ROOT
 
 BEFORE = "108ae4e"
 HERE = Path(__file__).parent
+SOURCES = ("src", "experiments")  # folders that Python searches; old commits have no `experiments` of their own
 ROUNDS = 3
 
 Piece = dict[str, Any]
@@ -41,6 +43,26 @@ def timed(run):
     return {"seconds": time.perf_counter() - clock, "cpu": time.process_time() - cpu, "peak_gb": peak_gb()}
 """
 
+# Code of both sides: each name is taken from where either commit has it.
+
+LOAD_MNIST = """
+try:
+    from newfound.data import load_named
+except ImportError:
+    from experiments.named import load_named
+mnist = load_named("mnist").train
+"""
+
+PREDICT = """
+import sys
+import numpy as np
+try:
+    from newfound import load_predictor as load
+except ImportError:
+    from newfound import load
+load(sys.argv[1]).predict(np.zeros((1, 50), "f4"))
+"""
+
 TABLE = """
 import numpy as np
 from newfound import GMDGM
@@ -51,11 +73,12 @@ y = np.where((truth < 5) & (rng.random(ROWS) < 0.2), truth, -1)
 print(json.dumps(timed(lambda: GMDGM(random_state=0, verbose=False).fit(X, y))))
 """
 
-MNIST = """
+MNIST = (
+    LOAD_MNIST
+    + """
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from newfound import GMDGM, mask_labels, read_dataset
-mnist = read_dataset("mnist")
+from newfound import GMDGM, mask_labels
 truth = np.asarray(mnist.labels.codes)
 y = mask_labels(truth, hide=range(5, 10), keep=0.2, random_state=0)
 model = GMDGM(image_shape=(28, 28), random_state=0, verbose=False)
@@ -66,6 +89,7 @@ np.add.at(counts, (truth, found), 1)
 right = counts[linear_sum_assignment(-counts)].sum() / len(truth)
 print(json.dumps(took | {"one_to_one": 100 * right, "classes": int(found.max()) + 1}))
 """
+)
 
 PENGUINS = """
 import numpy as np
@@ -78,15 +102,18 @@ y = np.where((kind < 2) & (np.random.default_rng(0).random(len(kind)) < 0.3), ki
 print(json.dumps(timed(lambda: GMDGM(random_state=0, verbose=False).fit(X, y))))
 """
 
-NEIGHBOURS = """
+NEIGHBOURS = (
+    LOAD_MNIST
+    + """
 import numpy as np
-from newfound import mask_labels, read_dataset
+from newfound import mask_labels
 from newfound.config import Initialisation
-from newfound.graph import neighbour_graph, neighbours, spectral, whitened
-from newfound.initialisation.components import Images, Rows, projected
+from newfound.discovery import graph as graphs
+from newfound.discovery.features import whitened
+from newfound.discovery.rows import Images, Rows, projected
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import eigsh
-mnist, settings = read_dataset("mnist"), Initialisation()
+settings = Initialisation()
 labels = np.asarray(mask_labels(np.asarray(mnist.labels.codes), hide=range(5, 10), keep=0.2, random_state=0))
 points = whitened(projected(Rows(mnist.X, None, Images(mnist.X, (28, 28))), settings, 0).projection, labels, settings)
 points = np.ascontiguousarray(points, np.float32)
@@ -95,26 +122,31 @@ def find(name, how, rows):
     def run():
         found[name] = how(rows, points, settings.n_neighbors + 1)
     return run
-index = timed(find("index", neighbours._by_index, points))
-brute = timed(find("brute", neighbours._by_comparison, points))
+index = timed(find("index", graphs._by_index, points))
+brute = timed(find("brute", graphs._by_comparison, points))
 hits = (found["index"][:, :, None] == found["brute"][:, None, :]).any(axis=2).mean()
-graph = neighbour_graph([points], settings, 0).weights
+graph = graphs.neighbour_graph([points], settings, 0).weights
 def double():
     shrink = diags_array(1 / np.sqrt(np.maximum(graph.sum(axis=1), 1e-12)))
     eigsh((shrink @ graph @ shrink).astype(float), settings.n_eigenvectors, which="LA", v0=np.ones(graph.shape[0]))
 before = timed(double)
-after = timed(lambda: spectral._eigenvectors(graph, settings.n_eigenvectors))
+after = timed(lambda: graphs._eigenvectors(graph, settings.n_eigenvectors))
 print(json.dumps({"index": index, "brute": brute, "recall": float(hits), "double": before, "single": after}))
 """
+)
 
-PU = """
+PU = (
+    LOAD_MNIST
+    + """
 from importlib import import_module
 import numpy as np
-from newfound import GMDGM, mask_labels, read_dataset
+from newfound import GMDGM, mask_labels
 from sklearn.metrics import roc_auc_score
-mnist = read_dataset("mnist")
+try:
+    user = import_module("newfound.discovery.discover")  # not the function of this name
+except ImportError:
+    user = import_module("newfound.initialisation.components")
 truth = np.asarray(mnist.labels.codes)
-user = import_module("newfound.MODULE")
 estimate = user.estimate_class_probabilities
 class Estimated(Exception):
     pass
@@ -132,11 +164,12 @@ try:
 except Estimated:
     pass
 """
+)
 
 REPORT = """
 import sys
-import newfound.report
-from newfound.runs import latent_map
+from newfound.report import page
+from newfound.runs import map as latent_map
 spent = {"report": 0.0, "map": 0.0}
 def counted(module, name, part):
     real = getattr(module, name)
@@ -147,7 +180,7 @@ def counted(module, name, part):
         finally:
             spent[part] += time.process_time() - began
     setattr(module, name, call)
-counted(newfound.report, "write_report", "report")
+counted(page, "write_report", "report")
 counted(latent_map, "in_two_dimensions", "map")
 counted(latent_map, "among_neighbours", "map")
 from newfound.cli.app import app
@@ -161,10 +194,10 @@ print(json.dumps(timed(fit) | spent))
 """
 
 RUN = """
+import runpy
 import newfound.report
-newfound.report.write_report = lambda run: None  # before, it needed a library that is not installed
-from newfound.cli.app import app
-app()
+newfound.report.write_report = lambda run: None  # that of 108ae4e needs a library that is not installed
+runpy.run_module("newfound", run_name="__main__")
 """
 
 SCAN = "import pyarrow.parquet as pq\nfor _ in pq.ParquetFile(TABLE).iter_batches(32_768): pass"
@@ -179,37 +212,42 @@ class Side(NamedTuple):
     """One of the two states of the code."""
 
     name: str
-    source: Path
+    root: Path  # of the repository
 
     @property
     def environment(self) -> dict[str, str]:
-        """With compiled modules kept, as pip leaves them."""
-        return {"PYTHONPATH": str(self.source), "NEWFOUND_CACHE": "", "PYTHONDONTWRITEBYTECODE": ""}
+        """With compiled modules kept, as pip leaves them, and without the folder in which this program runs."""
+        path = os.pathsep.join(map(str, (self.root / "src", self.root)))
+        return {"PYTHONPATH": path, "PYTHONSAFEPATH": "1", "NEWFOUND_CACHE": "", "PYTHONDONTWRITEBYTECODE": ""}
 
     def run(self, code: str, **environment: str) -> dict[str, Any]:
         return in_process(TIMED + code, **self.environment | environment)
 
     def cpu(self, *command: str) -> float:
         """CPU seconds of a Python process with these arguments."""
+        return seconds_of(lambda: self.output(*command), children_time)
 
-        def run() -> None:
-            environment = os.environ | self.environment
-            done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True)
-            if done.returncode:
-                raise RuntimeError(f"A measured process failed:\n{done.stderr[-2000:]}")
-
-        return seconds_of(run, children_time)
+    def output(self, *command: str) -> str:
+        """What a Python process with these arguments prints."""
+        environment = os.environ | self.environment
+        done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"A measured process failed:\n{done.stderr[-2000:]}")
+        return done.stdout
 
 
 @contextmanager
-def sides() -> Iterator[tuple[Side, Side]]:
-    """Before, in a folder that is gone afterwards, and the code as it is here."""
-    root = HERE.parent
+def sides(commit: str) -> Iterator[tuple[Side, Side]]:
+    """Before, in a folder that is removed afterwards, and the code as it is here."""
+
+    def git(*arguments: str) -> bytes:
+        return subprocess.run(["git", *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+
     with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(["git", "archive", BEFORE, "src"], cwd=root, check=True, capture_output=True).stdout
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        names = git("ls-tree", "--name-only", commit, *SOURCES).decode().split()
+        with tarfile.open(fileobj=io.BytesIO(git("archive", commit, *names))) as files:
             files.extractall(folder, filter="data")
-        yield Side("before", Path(folder, "src")), Side("after", root / "src")
+        yield Side("before", Path(folder)), Side("after", ROOT)
 
 
 # ---- what is measured ------------------------------------------------------------------------------------------------
@@ -217,17 +255,15 @@ def sides() -> Iterator[tuple[Side, Side]]:
 
 def starts(before: Side, after: Side) -> Piece:
     """CPU seconds of fresh processes, the best of a few."""
-    loaders = {"before": "load", "after": "load_predictor"}
     with tempfile.TemporaryDirectory() as folder:
         for side in (before, after):
             side.cpu("-c", start_up.SAVE, str(Path(folder, side.name)))
 
         def commands(side: Side) -> dict[str, tuple[str, ...]]:
-            predict = start_up.PREDICT.format(loaders[side.name])
             return {
                 "import sklearn": ("-c", "import sklearn"),
                 "import": ("-c", "from newfound import GMDGM"),
-                "saved": ("-c", predict, str(Path(folder, side.name))),
+                "saved": ("-c", PREDICT, str(Path(folder, side.name))),
             }
 
         best: Piece = {side.name: dict.fromkeys(commands(side), float("inf")) for side in (before, after)}
@@ -262,7 +298,8 @@ def parquet(before: Side, after: Side, n_rows: int = 1_000_000) -> Piece:
         for side in (before, after):
             run, outs = str(folder / side.name), [str(folder / f"{side.name}-{i}.parquet") for i in range(ROUNDS)]
             side.cpu("-c", RUN, "fit", few, "--label", "label", "--n-new", "5", "--epochs", "5", "--out", run)
-            only = ["--columns", ",".join(prediction.ANSWER)] if side is after else []  # it wrote no others before
+            has_columns = "--columns" in side.output("-m", "newfound", "predict", "--help")
+            only = ["--columns", ",".join(prediction.ANSWER)] if has_columns else []  # old commits write no others
             predict = ("-m", "newfound", "predict", run, many, *only, "--out")
             results[side.name] = min(side.cpu(*predict, out) for out in outs)
     return results
@@ -304,8 +341,7 @@ def graph(before: Side, after: Side) -> Piece:
 
 def pu(before: Side, after: Side) -> Piece:
     """Of MNIST with half the classes hidden: what the estimate takes, and how well it tells rows of these."""
-    users = {"before": "initialisation.components", "after": "discovery.discover"}
-    return {side.name: side.run(PU.replace("MODULE", users[side.name])) for side in (before, after)}
+    return {side.name: side.run(PU) for side in (before, after)}
 
 
 def report(before: Side, after: Side) -> Piece:
@@ -320,7 +356,7 @@ def accuracy(before: Side, after: Side) -> Piece:
     results = {}
     for dataset, papers in time_to_accuracy.PAPERS.items():
         with tempfile.TemporaryDirectory() as cache:
-            fit = after.run(time_to_accuracy.FIT.format(dataset=dataset), NEWFOUND_CACHE=cache)
+            fit = after.run(time_to_accuracy.code_of(dataset), NEWFOUND_CACHE=cache)
         passed = next((seconds for seconds, reached in fit["looks"] if reached >= papers), None)
         results[dataset] = {"papers": papers, "seconds": passed, "last": fit["looks"][-1], "in_all": fit["seconds"]}
     return results
@@ -482,8 +518,8 @@ def render(results: dict[str, Any]) -> str:
     """Markdown of what has been measured so far."""
     machine = results["machine"]
     said = (
-        f"# Before and after\n\nWritten by `benchmarks/run.py`. Before is commit {BEFORE}. Ratios are of CPU seconds "
-        "of a process and its children; bars in s are of the clock. "
+        f"# Before and after\n\nWritten by `benchmarks/run.py`. Before is commit {results['before']}. "
+        "Ratios are of CPU seconds of a process and its children; bars in s are of the clock. "
         f"{machine['cores']} cores, {machine['processor']}, load {machine['load']:.1f} after the last piece.\n\n"
         "| what | before → after | bar | reached |\n|---|---|---|---|\n"
     )
@@ -495,10 +531,14 @@ def render(results: dict[str, Any]) -> str:
     return said + "\n".join(rows) + "\n"
 
 
-def measure(path: Path, machine: Callable[[], dict[str, Any]], names: list[str], *, keep: bool) -> None:
-    """Every piece that is not there yet, saved at once."""
+def measure(
+    folder: Path, machine: Callable[[], dict[str, Any]], names: list[str], *, keep: bool, commit: str = BEFORE
+) -> None:
+    """Every piece that is not there yet, saved at once; each commit has files of its own."""
+    path = folder / ("before_after.json" if commit == BEFORE else f"before_after_{commit}.json")
     saved = json.loads(path.read_text()) if keep and path.exists() else {"pieces": {}}
-    with sides() as (before, after):
+    saved["before"] = commit
+    with sides(commit) as (before, after):
         for name in names:
             if name in saved["pieces"]:
                 continue

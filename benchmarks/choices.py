@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import repository  # noqa: F401
 
 from experiments.named import load_named
 from experiments.presets import changes_of, keywords

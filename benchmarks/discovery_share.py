@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import repository  # noqa: F401
+
 from experiments.tasks import make_task
 from newfound.estimator import GMDGM
 
@@ -21,7 +23,8 @@ PARTS = {
     "estimate_class_probabilities": "PU estimate",
     "choose_resolutions": "communities: resolutions",
     "label_selection": "communities: labels at random?",
-    "_fragments": "communities: new classes and fragments",
+    "voted_groups": "communities: new classes",
+    "cut_into_fragments": "communities: fragments",
 }
 
 
@@ -38,7 +41,7 @@ def timed(function: Callable[..., Any], seconds: dict[str, float], name: str) ->
 
 def main() -> None:
     seconds: dict[str, float] = defaultdict(float)
-    for module in map(importlib.import_module, ("newfound.discovery.discover", "newfound.fitting")):
+    for module in map(importlib.import_module, ("newfound.discovery.discover", "newfound.fit")):
         for name in filter(partial(hasattr, module), PARTS):
             setattr(module, name, timed(getattr(module, name), seconds, name))
     task = make_task("mnist", "half-hidden", 0)

@@ -9,6 +9,7 @@ rows are of people whom the model learns from; with them, of others. The publish
 import warnings
 
 import numpy as np
+import repository  # noqa: F401
 
 from experiments.tasks import load_parts
 from newfound import GMDGM

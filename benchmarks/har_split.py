@@ -7,6 +7,7 @@ regression that learns from 20 % and from all of the labels shows how much that 
 """
 
 import numpy as np
+import repository  # noqa: F401
 from sklearn.linear_model import LogisticRegression
 
 from experiments.tasks import make_task

@@ -7,15 +7,18 @@ import argparse
 import resource
 import time
 
+import repository  # noqa: F401
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=2)
     arguments = parser.parse_args()
 
-    from newfound import GMDGM, Config, mask_labels, read_dataset
+    from experiments.named import load_named
+    from newfound import GMDGM, Config, mask_labels
 
-    mnist = read_dataset("mnist")
+    mnist = load_named("mnist").train
     X, y = mnist.X, mask_labels(mnist.labels.codes, hide=range(5, 10), keep=0.2, random_state=0)
     config = Config().replace(min_std=0.1)
     began = time.perf_counter()

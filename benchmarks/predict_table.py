@@ -27,7 +27,8 @@ print(json.dumps([time.perf_counter() - began, used.ru_utime + used.ru_stime, us
 
 PREDICT = """
 from pathlib import Path
-from newfound.runs import open_run, predict_file
+from newfound.runs.predict import predict_file
+from newfound.runs.run import open_run
 predict_file(open_run({run!r}), {table!r}, Path({out!r}))
 """
 

@@ -96,7 +96,7 @@ def ways(folder: Path) -> dict[str, Run]:
         "pyarrow: read and write": copy,
         "the network alone, rows in memory": lambda: [of.component_probabilities(rows) for _ in range(n_blocks)],
         "newfound predict, the answer's columns": lambda: predict_file(
-            run, str(table), out, wanted=only_answers, replace=True
+            run, str(table), out, options=only_answers, replace=True
         ),
         "newfound predict, all columns": lambda: predict_file(run, str(table), out, replace=True),
     }

@@ -1,7 +1,7 @@
 """Every benchmark in one run: prints, and saves as JSON, as a page and as a chart.
 
     pip install -e '.[dev]'
-    NEWFOUND_DATA=... python benchmarks/run.py [--keep]
+    NEWFOUND_DATA=... python benchmarks/run.py [--keep] [--before COMMIT]
 
 is what a user waits for, before and after the work on speed, as ratios (`before_after.py`): a quarter of an hour.
 
@@ -62,6 +62,12 @@ def main() -> None:
         "--all", action="store_true", help="every part but that of before and after; steps of every size"
     )
     parser.add_argument("--keep", action="store_true", help="do not measure again what is saved")
+    parser.add_argument(
+        "--before",
+        metavar="COMMIT",
+        default=before_after.BEFORE,
+        help="compare with this commit; the default is %(default)s",
+    )
     arguments = parser.parse_args()
     pieces = [part for part in arguments.parts if part in before_after.PIECES]
     parts = [part for part in arguments.parts if part not in pieces]
@@ -70,7 +76,7 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     if pieces or not (parts or arguments.all):
         names = pieces or list(before_after.PIECES)
-        before_after.measure(RESULTS / "before_after.json", machine, names, keep=arguments.keep)
+        before_after.measure(RESULTS, machine, names, keep=arguments.keep, commit=arguments.before)
     if not (parts or arguments.all):
         return
     path = RESULTS / "benchmarks.json"

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+import repository  # noqa: F401
 
 from experiments.named import load_named
 from newfound.config import Initialisation

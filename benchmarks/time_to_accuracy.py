@@ -10,21 +10,23 @@ import tempfile
 from typing import Any
 
 from measure import in_process
+from repository import ROOT
 
 PAPERS = {"mnist": 92.5, "fashion-mnist": 78.2}
 
 FIT = """
-import json, time
+import json, sys, time
 import numpy as np
+sys.path.insert(0, {root!r})
 began = time.perf_counter()
 from newfound import GMDGM
-from newfound.data import load_named
+from experiments.named import load_named
+from experiments.tasks import paper_setup
 from newfound.evaluation import evaluate
-from newfound.experiments.tasks import paper_setup
-from newfound.inference import Inference, Posterior
-from newfound.models import Architecture
-from newfound.models.weights import weights_of
-from newfound.preprocessing import decide
+from newfound.models.architecture import Architecture
+from newfound.models.base import weights_of
+from newfound.models.in_numpy import Inference, Posterior
+from newfound.preprocessing.columns import decide
 from newfound.training import loop
 import jax
 
@@ -33,7 +35,7 @@ labels, n_new = paper_setup("semi-unsupervised", data.train.labels, random_state
 looks, lost = [], 0.0
 evaluate_before = loop.Training._evaluate
 preprocessing = decide(data.train.X, "auto", 0.0, unit_interval=True)
-architecture = Architecture("gmdgm", 0, 0, 0, (), "bernoulli")  # of which the activation is read
+architecture = Architecture("gmdgm", 1, 1, 1, (1,), "bernoulli")  # only its activation is read
 
 def evaluate_and_look(self, *arguments):
     global lost
@@ -55,12 +57,17 @@ print(json.dumps({{"looks": looks, "before_fit": fitting - began, "seconds": tim
 """
 
 
+def code_of(dataset: str) -> str:
+    """The code of one fit."""
+    return FIT.format(dataset=dataset, root=str(ROOT))
+
+
 def measure() -> dict[str, Any]:
     results = {}
     for dataset, papers in PAPERS.items():
         with tempfile.TemporaryDirectory() as cache:
             for state in ("cold", "warm"):
-                fit = in_process(FIT.format(dataset=dataset), NEWFOUND_CACHE=cache)
+                fit = in_process(code_of(dataset), NEWFOUND_CACHE=cache)
                 passed = next((seconds for seconds, accuracy in fit["looks"] if accuracy >= papers), None)
                 results[f"{dataset}, {state}"] = {"seconds_to_papers_accuracy": passed, "papers": papers, **fit}
                 last = fit["looks"][-1][1]

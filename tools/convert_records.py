@@ -9,6 +9,7 @@ Any other difference from the present settings is refused: such a record must be
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent))  # where `experiments` is
 from experiments.experiment import Experiment
 from experiments.presets import PRESETS, VARIANTS, by_name
 from experiments.records import Record, read_records, write_records
