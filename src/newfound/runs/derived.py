@@ -87,7 +87,13 @@ def derived_files(model: Any, rows: StoredRows, fixed: Columns, about: dict[str,
         summaries = [all_rows.in_summary(one, classes) for one in summaries]
         found, n_disagreements = all_rows.in_discovered(found), all_rows.n_disagreements(classes)
     in_words = selection and SelectionInWords(**asdict(selection), sentence=describe(selection, model.classes_))
-    answer = {"n_new": model.n_new_, "n_new_range": model.n_new_range_, "selection": in_words, "discovery": found}
+    answer = {
+        "n_known": classes.n_known,
+        "n_new": model.n_new_,
+        "n_new_range": model.n_new_range_,
+        "selection": in_words,
+        "discovery": found,
+    }
     answer |= {"n_disagreements": n_disagreements, "calibration": validation_calibration(model, table)}
 
     columns = about["schema"].columns

@@ -137,6 +137,7 @@ class RunFile(Record, frozen=True, kw_only=True):
     flags: list[str]
     # what acts change
     n_acts: Count
+    n_known: Count
     n_new: Count
     n_new_range: tuple[Count, Count]
     selection: SelectionInWords | None
@@ -233,6 +234,9 @@ class Run:
         components = [k for summary in summaries for k in summary.components]
         if len(set(components)) < len(components):
             raise ValueError("a component is of two classes")
+        about, n_new = self.description, sum(summary.is_new for summary in summaries)
+        if (len(summaries) - n_new, n_new) != (about.n_known, about.n_new):
+            raise ValueError(f"expected {about.n_known} known and {about.n_new} new classes")
         return summaries
 
     @property
