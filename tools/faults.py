@@ -138,20 +138,10 @@ def save(bench: Bench, folder: Path, *, replace: bool) -> None:
     """All that follows training, up to the run in its place."""
     from newfound.report.page import write_report
     from newfound.runs.derived import Origin
-    from newfound.runs.new_run import run_of
-    from newfound.runs.records import SILENT
+    from newfound.runs.new_run import NewRun, run_of
 
-    run_of(
-        lambda labels, building: bench.model,
-        bench.dataset,
-        folder / "run",
-        Origin("again.csv"),
-        None,
-        replace,
-        False,
-        SILENT,
-        write_report,
-    )
+    new = NewRun(bench.dataset, None, Origin("again.csv"), folder / "run", replace=replace, finish=write_report)
+    run_of(lambda labels, building: bench.model, new)
 
 
 def act(bench: Bench, folder: Path) -> None:

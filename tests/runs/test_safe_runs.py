@@ -18,7 +18,7 @@ from newfound.runs.derived import Origin, act_on, no_op, write_run
 from newfound.runs.leftovers import beside, lock_of, shareable_command, shareable_path, unfinished_folders
 from newfound.runs.making import atomic_folder, check_out
 from newfound.runs.manifest import read_manifest
-from newfound.runs.new_run import run_of
+from newfound.runs.new_run import NewRun, run_of
 from newfound.runs.records import SILENT, Listener
 from newfound.runs.run import open_run
 
@@ -194,7 +194,7 @@ def never(labels, building):
 
 
 def fit_to(out, dataset, fit=never, finish=no_op, listener=SILENT):
-    return run_of(fit, dataset, out, Origin("pets.csv"), None, True, False, listener, finish)
+    return run_of(fit, NewRun(dataset, None, Origin("pets.csv"), out, True, listener=listener, finish=finish))
 
 
 @pytest.fixture(scope="module")

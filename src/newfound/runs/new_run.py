@@ -8,7 +8,7 @@ from functools import reduce
 from pathlib import Path
 from signal import SIGTERM
 from tempfile import gettempdir
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -39,6 +39,25 @@ from newfound.training.checkpoints import SECONDS, Checkpoints, latest
 # ---- From a data set to a run, in one call ----
 
 
+class NewRun(NamedTuple):
+    """What a run is made of, and where it goes."""
+
+    dataset: Dataset
+    observed: Labels | None  # the labels that the fit may see, if some are hidden on purpose
+    origin: Origin
+    out: Path
+    replace: bool = False  # an earlier run
+    with_audit: bool = False
+    listener: Listener = SILENT
+    finish: Callable[[Run], object] = no_op  # may add to the run, such as a report
+    resumed: Path | None = None  # the unfinished folder of the fit that is continued
+
+    @property
+    def labels(self) -> Labels:
+        """The labels that the fit may see."""
+        return self.dataset.labels if self.observed is None else self.observed
+
+
 def fit_run(
     dataset: Dataset,
     out: Path,
@@ -64,6 +83,7 @@ def fit_run(
     """
     estimator = estimator_for(dataset, model, settings)
     origin = replaced(origin, uses_groups=uses_groups)
+    new = NewRun(dataset, observed, origin, out, replace, with_audit, listener, finish, resumed)
 
     def fit(labels: Labels, building: Path) -> Any:
         checkpoints = Checkpoints(building / CHECKPOINT, checkpoint_every)
@@ -75,35 +95,27 @@ def fit_run(
             dataset.X, labels, groups, checkpoints=checkpoints, of_all=_sum_over_all(dataset, listener)
         )
 
-    return run_of(fit, dataset, out, origin, observed, replace, with_audit, listener, finish, resumed=resumed)
+    return run_of(fit, new)
 
 
 def run_of(
     fit: Callable[[Labels, Path], Any],
-    dataset: Dataset,
-    out: Path,
-    origin: Origin,
-    observed: Labels | None,
-    replace: bool,
-    with_audit: bool,
-    listener: Listener,
-    finish: Callable[[Run], object],
+    new: NewRun,
     add: Callable[[Path, Any], None] = lambda folder, estimator: None,
-    resumed: Path | None = None,
 ) -> Run:
     """Write the run of the estimator that `fit` returns for the observed labels; `add` writes further files."""
-    labels = dataset.labels if observed is None else observed
+    out, listener = new.out, new.listener
     with defer_signals() as signals:  # Ctrl-C and SIGTERM wait until the fit is saved
-        with atomic_folder(out, replace=replace, note=listener.note, resumed=resumed) as building:
+        with atomic_folder(out, replace=new.replace, note=listener.note, resumed=new.resumed) as building:
             with _resume_hint(building, out, listener), signals.allow_signals():
-                estimator = _with_notes(lambda: fit(labels, building), listener)
+                estimator = _with_notes(lambda: fit(new.labels, building), listener)
             with _saved_elsewhere(estimator, building, out):
-                all_rows = _all_rows(building, estimator, dataset, observed, listener, signals)
-                run = fill_run(building, estimator, dataset, origin, observed, listener, all_rows)
+                all_rows = _all_rows(building, estimator, new, signals)
+                run = fill_run(building, estimator, new.dataset, new.origin, new.observed, listener, all_rows)
                 add(building, estimator)
-                if with_audit and not signals.waiting:
-                    _audit(building, estimator, dataset, labels.observed(), listener, signals, all_rows)
-                finish(run)
+                if new.with_audit and not signals.waiting:
+                    _audit(building, estimator, new, signals, all_rows)
+                new.finish(run)
         if signals.waiting:
             listener.note(f"Interrupted while saving; the run {str(out)!r} was saved first.")
     return Run(out, run.description)
@@ -122,22 +134,18 @@ def _sum_over_all(dataset: Dataset, listener: Listener) -> SumOverRows | None:
     return of_all
 
 
-def _all_rows(
-    folder: Path,
-    estimator: Any,
-    dataset: Dataset,
-    observed: Labels | None,
-    listener: Listener,
-    signals: DeferredSignals,
-) -> AllRows | None:
+def _all_rows(folder: Path, estimator: Any, new: NewRun, signals: DeferredSignals) -> AllRows | None:
     """Answer every row, if the data set is a sample; None if it is not, or if the person interrupts."""
-    if dataset.population is None:
+    if new.dataset.population is None:
         return None
     try:
         with signals.allow_signals():
-            return answer_all(folder, estimator, dataset, with_labels=observed is None, progress=listener.stage)
+            with_labels, progress = new.observed is None, new.listener.stage
+            return answer_all(folder, estimator, new.dataset, with_labels=with_labels, progress=progress)
     except (KeyboardInterrupt, Terminated) as stop:
-        listener.note("Interrupted: not every row has an answer, and all counts are of the sample. The fit is kept.")
+        new.listener.note(
+            "Interrupted: not every row has an answer, and all counts are of the sample. The fit is kept."
+        )
         signals.waiting += [SIGTERM] * isinstance(stop, Terminated)
         return None
 
@@ -203,22 +211,15 @@ def _with_notes(fit: Callable[[], Any], listener: Listener) -> Any:
     return fitted
 
 
-def _audit(
-    folder: Path,
-    estimator: Any,
-    dataset: Dataset,
-    labels: Labels,
-    listener: Listener,
-    signals: DeferredSignals,
-    all_rows: AllRows | None,
-) -> None:
+def _audit(folder: Path, estimator: Any, new: NewRun, signals: DeferredSignals, all_rows: AllRows | None) -> None:
     """Write the audit; none without both kinds of rows, or if missing labels are not a sign of new classes."""
+    labels, listener = new.labels.observed(), new.listener
     if not labels.n_labelled or not labels.n_unlabelled or estimator.pu_weight == 0:
         return
     listener.stage("hiding each known class in turn")
     try:
         with signals.allow_signals():
-            audit = audit_of(estimator, dataset, labels)
+            audit = audit_of(estimator, new.dataset, labels)
     except (KeyboardInterrupt, Terminated) as stop:
         listener.note("The audit was interrupted and is left out; the fit is kept.")
         signals.waiting += [SIGTERM] * isinstance(stop, Terminated)
@@ -267,8 +268,8 @@ def refit_run(
     def add(folder: Path, estimator: Any) -> None:
         write_changes(folder, run, estimator)
 
-    has_audit = run.audit is not None
-    return run_of(fit, dataset, out, origin, observed, replace, has_audit, listener, finish, add)
+    with_audit = run.audit is not None
+    return run_of(fit, NewRun(dataset, observed, origin, out, replace, with_audit, listener, finish), add)
 
 
 def as_dataset(run: Run, labels: np.ndarray) -> tuple[Dataset, Labels | None]:
