@@ -292,7 +292,7 @@ class ClassSummary(Record, frozen=True):
 
     name: str
     is_new: bool
-    components: list[Annotated[int, Meta(ge=0, lt=MAX_COMPONENTS)]]
+    components: Annotated[list[Annotated[int, Meta(ge=0, lt=MAX_COMPONENTS)]], Meta(min_length=1)]
     n_rows: Count  # predicted as this class
     n_discovered: Count  # discovered as this class, or labelled so
     n_observed: Count  # that carry its label

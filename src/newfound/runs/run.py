@@ -13,6 +13,7 @@ from newfound._internal.records import JSON, Count, Record, check_format, conver
 from newfound._internal.words import DataError, reason_of
 from newfound.classes import Classes
 from newfound.discovery.record import Selection
+from newfound.fitted import Fitted
 from newfound.predictor import Predictor, load_predictor
 from newfound.runs.answer import AllRows, Discovered, RunAnswer, answer
 from newfound.runs.leftovers import UNFINISHED, why_missing
@@ -176,8 +177,15 @@ class Run:
 
         self._check_model()
         model = load(self.folder / MODEL)
-        model.fitted_ = replayed(model.fitted_, acts)
+        model.fitted_ = self._after(model.fitted_, acts)
         return model
+
+    def _after(self, fitted: Fitted, acts: list[LoggedAct]) -> Fitted:
+        """The stored model after acts, if it is of the features that the schema has."""
+        n_features = len(self.schema.feature_names)
+        if n_features != fitted.n_features:
+            raise ValueError(f"the schema has {n_features} features, the model {fitted.n_features}")
+        return replayed(fitted, acts)
 
     def _check_model(self) -> None:
         manifest = read_manifest(self.folder)
@@ -203,7 +211,7 @@ class Run:
     @damage_to_error
     def predictor(self) -> Predictor:
         """The model with the same classes, only for predictions: it loads without JAX."""
-        return Predictor(replayed(load_predictor(self.folder / "model").fitted_, self.acts))
+        return Predictor(self._after(load_predictor(self.folder / MODEL).fitted_, self.acts))
 
     @property
     @damage_to_error

@@ -30,6 +30,7 @@ DATE_PARTS: dict[DatePart, tuple[str, ...]] = {
     "weekday": _pair("day of week"),
     "hour": _pair("hour"),
 }
+FILL_TYPES: dict[str, type] = {"numeric": float, "binary": float, "categorical": type(None)}  # others have a tuple
 
 
 class Column(Record, frozen=True):
@@ -108,6 +109,9 @@ class Schema(Record, frozen=True):
             n = len(column.sources) or column.width if is_block else len(column.feature_names)
             if len(column.positions) != n or any(position >= n_features for position in column.positions):
                 raise ValueError(f"the column {shortened(column.name)!r} must have the positions of its features")
+            fill, kind = column.fill_value, FILL_TYPES.get(column.feature_type, tuple)
+            if not isinstance(fill, kind) or (isinstance(fill, tuple) and len(fill) != n):
+                raise ValueError(f"the fill_value of the column {shortened(column.name)!r} is not that of its features")
             if len(column.number_format) not in (0, 3):
                 raise ValueError("schema.columns.number_format must be of 3 texts")
 
