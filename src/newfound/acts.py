@@ -12,7 +12,7 @@ import numpy as np
 
 from newfound._internal.records import Count, Record
 from newfound._internal.words import and_list, count, short_list
-from newfound.classes import NO_CLASS, Classes
+from newfound.classes import NO_CLASS, Classes, ClassName
 from newfound.config import Number, check_parameters
 from newfound.fitted import Fitted
 from newfound.labels import means_unlabelled
@@ -239,26 +239,23 @@ def _rows(fitted: Fitted, position: int) -> str:
 # ---- The registry, by the names in the history of a run --------------------------------------------------------------
 
 
-Name = int | str | bool
-
-
 class Names(Record, frozen=True):
     """The arguments of `rename`, as the history holds them."""
 
-    names: list[tuple[Name, Name]]
+    names: list[tuple[ClassName, ClassName]]
 
 
 class Merged(Record, frozen=True):
     """Those of `merge`."""
 
-    classes: list[Name]
-    into: Name | None = None
+    classes: list[ClassName]
+    into: ClassName | None = None
 
 
 class OneClass(Record, frozen=True):
     """Those of `split` and `discard`."""
 
-    class_name: Name
+    class_name: ClassName
 
 
 class NumberOfClasses(Record, frozen=True):

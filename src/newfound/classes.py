@@ -13,6 +13,7 @@ import numpy as np
 from newfound.config import Number, OneOf, Rule, check_parameters
 from newfound.labels import UNLABELLED, Labels
 
+ClassName = int | str | bool  # as labels are
 NO_CLASS = -1  # of a component whose class was discarded
 PROBABILITY: tuple[Rule, ...] = (Number(0, 1), OneOf((None,)))
 

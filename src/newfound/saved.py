@@ -26,7 +26,7 @@ from newfound import __version__
 from newfound._internal.files import disk, make_folders, replace_file
 from newfound._internal.records import JSON, Count, Meta, Record, check_format, converted, encoded, read_json, to_json
 from newfound._internal.words import DataError, reason_of
-from newfound.classes import Classes
+from newfound.classes import Classes, ClassName
 from newfound.discovery.record import Evidence, Selection
 from newfound.discovery.tree import ClassTree
 from newfound.fitted import Fitted, RestartResult, Termination
@@ -40,14 +40,12 @@ SAVE_AGAIN = "Save the model again."
 
 # ---- What `model.json` holds ----
 
-Name = int | str | bool
-
 
 class StoredClasses(Record, frozen=True):
     """`Classes`, as lists."""
 
-    names: list[Name]
-    ids: list[Name]
+    names: list[ClassName]
+    ids: list[ClassName]
     is_new: list[bool]
     is_named: list[bool]
     component_class: list[int]

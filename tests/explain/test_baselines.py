@@ -126,5 +126,6 @@ def test_a_baseline_that_wins_is_told(audited):
 
 def test_a_hairs_breadth_is_no_win(audited):
     assert baseline_sentences(with_scores(audited, 0.9, 0.91, 0.2)) == [
-        "No baseline finds hidden classes better: newfound's F1 is 0.90, that of x 0.91 (mean over 2 hidden classes)."
+        "No baseline is more than 0.02 better at finding hidden classes: "
+        "newfound's F1 is 0.90, that of x 0.91 (mean over 2 hidden classes)."
     ]

@@ -133,7 +133,7 @@ def baseline_sentences(audit: Audit) -> list[str]:
     if not better:
         best = max(audit.baselines, key=lambda one: one.f1)
         beside = f"newfound's F1 is {audit.f1:.2f}, that of {best.title} {best.f1:.2f} ({over})"
-        return [f"No baseline finds hidden classes better: {beside}."]
+        return [f"No baseline is more than {MIN_WIN:g} better at finding hidden classes: {beside}."]
     names = and_list(f"{one.title} (F1 {one.f1:.2f})" for one in better)
     finds, it = ("finds", "it") if len(better) == 1 else ("find", "them")
     sentence = f"{names[0].upper()}{names[1:]} {finds} hidden classes better than newfound (F1 {audit.f1:.2f}; {over})."

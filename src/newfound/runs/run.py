@@ -230,7 +230,6 @@ class Run:
         return rows_from(self.read(ROWS), self.read(OWN) if self.holds(OWN) else None)
 
     @property
-    @damage_to_error
     def schema(self) -> Schema:
         """How to read another file like the one the model was fitted on."""
         return self.description.schema
@@ -254,7 +253,6 @@ class Run:
         return classes_from(self.classes)
 
     @property
-    @damage_to_error
     def discovered(self) -> Discovered:
         """How many new classes there are, how they were found, and how sure that is."""
         return self.description.discovery
